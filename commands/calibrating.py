@@ -65,10 +65,10 @@ def calibrate(
     """
     if scores is not None and target is None:
         raise click.UsageError("--scores holds what --apply makes: say which run to apply it to")
-    kept = isinstance(source, Path) and source.suffix == ".json"
-    if kept and (human or output or report or target is None):
+    is_saved = isinstance(source, Path) and source.suffix == ".json"
+    if is_saved and (human or output or report or target is None):
         raise click.UsageError("a kept calibration can only be applied: give --apply RUN, and no --human")
-    if not kept and human is None:
+    if not is_saved and human is None:
         raise click.UsageError("calibration learns from people: give --human RATINGS")
     from ..evals.calibration import apply, load_calibration
     from ..evals.calibration import calibrate as calibrated
@@ -82,11 +82,11 @@ def calibrate(
     from ..evals.report.terminal import show_answer
     from ..orchestration.record.private_files import write_atomically
 
-    found = None
+    calibration = None
     if human is None:
-        saved = load_calibration(source)
+        saved_calibration = load_calibration(source)
     else:
-        found = calibrated(
+        calibration = calibrated(
             source,
             human,
             arm=arm,
@@ -98,21 +98,21 @@ def calibrate(
             seed=seed,
             resamples=resamples,
         )
-        saved = found.saved
-    applied = apply(saved, target) if target is not None else None
-    if found is not None and output is not None:
-        found.save(output)
+        saved_calibration = calibration.saved
+    applied = apply(saved_calibration, target) if target is not None else None
+    if calibration is not None and output is not None:
+        calibration.save(output)
         say(f"written: {output}", err=True)
-    if found is not None and report is not None:
-        write_atomically(report, calibration_page(found))
+    if calibration is not None and report is not None:
+        write_atomically(report, calibration_page(calibration))
         say(f"written: {report}", err=True)
     if applied is not None and scores is not None:
         write_atomically(scores, csv_text(applied.scores))
         say(f"written: {scores}", err=True)
     if as_json:
-        print_json(calibration_json(str(source), found, applied))
+        print_json(calibration_json(str(source), calibration, applied))
         return
-    if found is not None:
-        show_answer(calibration_answer(found), console())
+    if calibration is not None:
+        show_answer(calibration_answer(calibration), console())
     if applied is not None:
         show_answer(applied_answer(applied), console())

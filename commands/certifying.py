@@ -41,7 +41,7 @@ def estimate(run: Path | str, human: Path, wide: bool, as_json: bool, **options:
     from ..evals.inference.labelling import load_draw
     from ..evals.report.terminal import show_answer
 
-    found = run_estimates(
+    estimates = run_estimates(
         run,
         load_ratings(human, wide=wide),
         arm=options["arm"],
@@ -54,21 +54,21 @@ def estimate(run: Path | str, human: Path, wide: bool, as_json: bool, **options:
         reference=options["reference"],
     )
     if as_json:
-        print_json(estimates_json(str(run), found))
+        print_json(estimates_json(str(run), estimates))
         return
-    show_answer(estimates_answer(found), console())
+    show_answer(estimates_answer(estimates), console())
 
 
-def _pair(written: str | None) -> tuple[str, str] | None:
+def _pair(text: str | None) -> tuple[str, str] | None:
     """The two systems in `--systems`."""
     from ..rubrics.errors import VenireError
 
-    if written is None:
+    if text is None:
         return None
-    first, _, second = (part.strip() for part in written.partition(","))
-    if not first or not second or first == second:
-        raise VenireError(f"--systems {written!r} does not name two systems", remedy="write it as A,B")
-    return first, second
+    system, _, rival = (part.strip() for part in text.partition(","))
+    if not system or not rival or system == rival:
+        raise VenireError(f"--systems {text!r} does not name two systems", remedy="write it as A,B")
+    return system, rival
 
 
 @click.command(short_help="Which verdicts may be accepted unseen, with a bound.")
@@ -121,17 +121,17 @@ def certify(run: Path | str, human: Path | None, rule: Path | None, **options: A
     from ..evals.report.terminal import show_answer
     from ..orchestration.record.private_files import write_atomically
 
-    found = _certificate(run, human, rule, options)
+    certificate = _certificate(run, human, rule, options)
     if options["save"] is not None:
-        write_atomically(options["save"], found.rule.model_dump_json(indent=1) + "\n")
+        write_atomically(options["save"], certificate.rule.model_dump_json(indent=1) + "\n")
         say(f"written: {options['save']}", err=True)
     if options["output"] is not None:
-        write_atomically(options["output"], found.verdicts.to_csv(index=False))
+        write_atomically(options["output"], certificate.verdicts.to_csv(index=False))
         say(f"written: {options['output']}", err=True)
     if options["as_json"]:
-        print_json(certificate_json(str(run), found))
+        print_json(certificate_json(str(run), certificate))
         return
-    show_answer(certificate_answer(found), console())
+    show_answer(certificate_answer(certificate), console())
 
 
 def _certificate(run: Path | str, human: Path | None, rule: Path | None, options: dict[str, Any]) -> RunCertificate:  # fmt: skip

@@ -84,35 +84,35 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
                 remedy="name one with --arm to write its files",
             )
         for arm in arms:
-            counted = recounted_options(
+            recounted = recounted_options(
                 arm.jury.claims,
                 share=options["share"],
                 threshold=options["threshold"],
                 central_weight=options["central_weight"],
             )
-            found = list(cards(store, arm, counted, case=case, people=people))
-            figures = run_figures([card for _, card in found], case_groups(store))
-            compared = overlap_comparisons([card for _, card in found], case_groups(store))
-            shown = [card_json(card) for _, card in found]
+            verdict_cards = list(cards(store, arm, recounted, case=case, people=people))
+            figures = run_figures([card for _, card in verdict_cards], case_groups(store))
+            comparisons = overlap_comparisons([card for _, card in verdict_cards], case_groups(store))
+            card_documents = [card_json(card) for _, card in verdict_cards]
             document.append(
                 {
                     "arm": arm.name,
-                    **figures_json(figures, counted.share),
-                    "against_people": [overlap_json(each) for each in compared],
-                    "of_cases": shown,
+                    **figures_json(figures, recounted.share),
+                    "against_people": [overlap_json(comparison) for comparison in comparisons],
+                    "of_cases": card_documents,
                 }
             )
             if not options["as_json"]:
                 say(f"{arm.name}: {figures_line(figures)}")
                 if case is None:
-                    console().print(figures_table(figures, counted.share))
-                    for each in compared:
-                        say(f"- {each.sentence}")
-                for _, card in found if case is not None else ():
+                    console().print(figures_table(figures, recounted.share))
+                    for comparison in comparisons:
+                        say(f"- {comparison.sentence}")
+                for _, card in verdict_cards if case is not None else ():
                     show_card(card, console())
             if options["output"] is not None:
-                heard = [verdict for verdict, _ in found]
-                numbers = write_claims(options["output"], claim_rows(heard), check_rows(heard))
+                verdicts = [verdict for verdict, _ in verdict_cards]
+                numbers = write_claims(options["output"], claim_rows(verdicts), check_rows(verdicts))
                 say(f"{numbers[0]} claims and {numbers[1]} checks written to {options['output']}", err=True)
         if options["as_json"]:
             print_json({"run": store.name, "arms": document})
@@ -199,45 +199,45 @@ def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
     ratings = load_ratings(human, wide=wide)
     store = Store.read(run)
     try:
-        found = labelled_cases(
+        labelled = labelled_cases(
             store, ratings, options["score"], arm=options["arm"], attribute=options["attribute"]
         )
         report = threshold_report(
-            found.scores,
-            found.truth,
-            found.cluster,
+            labelled.scores,
+            labelled.truth,
+            labelled.cluster,
             score=options["score"],
             aim=options["maximise"],
             costs=costs,
-            fixed=found.fixed if options["fixed"] is None else options["fixed"],
+            fixed=labelled.fixed if options["fixed"] is None else options["fixed"],
             number=options["folds"],
             draws=Draws(options["seed"], options["resamples"]),
-            notes=found.notes,
+            notes=labelled.notes,
         )
         if options["as_json"]:
-            print_json(threshold_json(store.name, found, report))
+            print_json(threshold_json(store.name, labelled, report))
             return
-        for line in threshold_lines(found, report):
+        for line in threshold_lines(labelled, report):
             say(line)
         console().print(threshold_table(report))
     finally:
         store.release()
 
 
-def _costs(written: str | None) -> Any:
+def _costs(text: str | None) -> Any:
     """The two costs in `--costs`."""
     from ..evals.claims.threshold import Costs
     from ..rubrics.errors import VenireError
 
-    if written is None:
+    if text is None:
         return None
     try:
-        numbers = [float(part) for part in written.split(",")]
+        numbers = [float(part) for part in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) != 2 or min(numbers) < 0 or not sum(numbers) < float("inf") or not sum(numbers):
         raise VenireError(
-            f"--costs {written!r} is not two costs",
+            f"--costs {text!r} is not two costs",
             remedy="write the cost of a wrong yes and of a wrong no, as 1,5",
         )
     return Costs(*numbers)

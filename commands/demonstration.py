@@ -151,12 +151,12 @@ def _study(console: Console, folder: Path) -> None:
         style="dim",
     )
     command = sys.argv[0] if Path(sys.argv[0]).name == "venire" else "venire"
-    for what, rest in (
+    for purpose, arguments in (
         ("read it in the browser", f"inspect {folder}"),
         ("start from a sheet of your own", "new FOLDER --from SHEET.xlsx"),
     ):
-        console.print(Text(what, "dim"))
-        console.print(Text(f"  {command} {rest}", "bold"), soft_wrap=True)
+        console.print(Text(purpose, "dim"))
+        console.print(Text(f"  {command} {arguments}", "bold"), soft_wrap=True)
 
 
 def results_table(comparison: Comparison) -> Table:

@@ -38,22 +38,22 @@ def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str |
     clean = list(load_cases(cases))
     if (output / "cases.jsonl").exists():
         raise VenireError(f"{output} has planted cases already", remedy="name another folder")
-    found = list(planted_cases(clean, kinds, seed=seed, shares=shares))
-    told = write_planted(found, output)
-    absent = {kind: len(clean) - sum(each.case.id.endswith(f"~{kind}") for each in found) for kind in kinds}
+    planted = list(planted_cases(clean, kinds, seed=seed, shares=shares))
+    told = write_planted(planted, output)
+    absent = {kind: len(clean) - sum(p.case.id.endswith(f"~{kind}") for p in planted) for kind in kinds}
     told["no_place"] = {kind: count for kind, count in absent.items() if count}
     if as_json:
         print_json(told)
         return
-    shown = console()
-    shown.print(f"{told['cases']} cases in {output}: {told['clean']} clean, the others with one fault each")
+    out = console()
+    out.print(f"{told['cases']} cases in {output}: {told['clean']} clean, the others with one fault each")
     for kind in kinds:
-        left = (
+        remark = (
             f"; in {absent[kind]} it found no place that would not leave the text true"
             if absent[kind]
             else ""
         )
-        shown.print(f"  {kind}: {len(clean) - absent[kind]}{left}")
+        out.print(f"  {kind}: {len(clean) - absent[kind]}{remark}")
 
 
 def _shares(text: str) -> dict[str, float]:
@@ -117,16 +117,16 @@ def optimise(
     from ..evals.optimising.optimisation_page import optimisation_json, show_optimisation, write_optimisation
 
     try:
-        found = optimise(plan, output, (lambda line: None) if quiet else (lambda line: say(line, err=True)))
+        result = optimise(plan, output, (lambda line: None) if quiet else (lambda line: say(line, err=True)))
     except BudgetSpent as spent:
         exit_unless_whole(spent.limit, remedy="the test cases are not scored yet: raise it, and ")
         raise
-    files = write_result(output, found.first, found.returned)
-    report = write_optimisation(found, output, files)
+    files = write_result(output, result.first, result.returned)
+    report = write_optimisation(result, output, files)
     if as_json:
-        print_json(optimisation_json(found, files))
+        print_json(optimisation_json(result, files))
         return
-    show_optimisation(found, files, console())
+    show_optimisation(result, files, console())
     say(f"written: {report}", err=True)
 
 
@@ -134,21 +134,21 @@ def _show_plan(plan: object) -> None:
     from ..evals.optimising.plan import OptimisationPlan
 
     assert isinstance(plan, OptimisationPlan)
-    shown, least = console(), plan.least
-    told = plan.json()
-    shown.print(f"to reword: {', '.join(told['optimise'])}", highlight=False, markup=False)
-    shown.print(
-        f"cases: {told['train']} to learn from, {told['validation']} to choose on, {told['test']} to score on",
+    out, least = console(), plan.least
+    summary = plan.json()
+    out.print(f"to reword: {', '.join(summary['optimise'])}", highlight=False, markup=False)
+    out.print(
+        f"cases: {summary['train']} to learn from, {summary['validation']} to choose on, {summary['test']} to score on",
         highlight=False,
     )
-    shown.print(
+    out.print(
         f"at the least {least.calls} calls, about {least.tokens} tokens, {least.price}", highlight=False
     )
-    for name, limit in told["budget"].items():
+    for name, limit in summary["budget"].items():
         if limit is not None:
-            shown.print(f"{name}: {limit:g}", highlight=False)
+            out.print(f"{name}: {limit:g}", highlight=False)
     for note in plan.notes:
-        shown.print(f"note: {note}", style="dim", highlight=False, markup=False)
+        out.print(f"note: {note}", style="dim", highlight=False, markup=False)
 
 
 @click.command()
@@ -169,45 +169,43 @@ def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
     from ..evals.training.settings import load_train_file
     from ..evals.training.training_run import train_judge
 
-    loaded = load_train_file(file)
+    settings = load_train_file(file)
     if examples_only:
-        found = examples_from(loaded)
-        write_examples(found, output)
-        told: dict[str, Any] = found.summary()
-        _show_examples(told, output, as_json)
+        examples = examples_from(settings)
+        write_examples(examples, output)
+        summary: dict[str, Any] = examples.summary()
+        _show_examples(summary, output, as_json)
         return
-    result = train_judge(loaded, output, report=_progress)
+    result = train_judge(settings, output, report=_progress)
     if as_json:
         print_json(result)
         return
     _show_examples(result["examples"], output / "examples", as_json=False)
-    shown = console()
+    out = console()
     if result["search"]:
-        shown.print(
-            f"search: {len(result['search'])} settings tried on the dev split; MODEL_CARD.md has each"
-        )
-    for stage, seen in result["stages"].items():
+        out.print(f"search: {len(result['search'])} settings tried on the dev split; MODEL_CARD.md has each")
+    for stage, outcome in result["stages"].items():
         margin = (
-            f", margin {seen['first']['margin']:.3f} to {seen['last']['margin']:.3f}"
-            if "margin" in seen["last"]
+            f", margin {outcome['first']['margin']:.3f} to {outcome['last']['margin']:.3f}"
+            if "margin" in outcome["last"]
             else ""
         )
-        shown.print(
-            f"{stage}: {seen['steps']} steps, loss {seen['first']['loss']:.4f} to {seen['last']['loss']:.4f}{margin}; {seen['ended']}"
+        out.print(
+            f"{stage}: {outcome['steps']} steps, loss {outcome['first']['loss']:.4f} to {outcome['last']['loss']:.4f}{margin}; {outcome['ended']}"
         )
-    shown.print(f"{', '.join(result['files'])} and MODEL_CARD.md are in {output}")
+    out.print(f"{', '.join(result['files'])} and MODEL_CARD.md are in {output}")
 
 
-def _show_examples(told: dict[str, Any], output: Path, as_json: bool) -> None:
+def _show_examples(summary: dict[str, Any], output: Path, as_json: bool) -> None:
     if as_json:
-        print_json(told)
+        print_json(summary)
         return
-    shown = console()
-    shown.print(
-        f"{told['sft']} ballots to imitate ({told['sft_upsampled']} with reviewers up-sampled), {told['dpo']} pairs, in {output}"
+    out = console()
+    out.print(
+        f"{summary['sft']} ballots to imitate ({summary['sft_upsampled']} with reviewers up-sampled), {summary['dpo']} pairs, in {output}"
     )
-    for reason, count in told["dropped"].items():
-        shown.print(f"  left out: {count} {reason}")
+    for reason, count in summary["dropped"].items():
+        out.print(f"  left out: {count} {reason}")
 
 
 def _progress(step: dict[str, Any]) -> None:

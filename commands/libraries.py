@@ -59,8 +59,8 @@ def file_schemas() -> dict[str, Callable[[], type[BaseModel]]]:
 
 def file_schema(kind: str) -> dict[str, Any]:
     """The JSON schema of one kind of file, as it may be written: shorter forms too, and what each key means."""
-    made = file_schemas()[kind]().model_json_schema(schema_generator=_Described)
-    return {"$schema": DIALECT, "$id": f"{kind}.json", **made}
+    schema = file_schemas()[kind]().model_json_schema(schema_generator=_Described)
+    return {"$schema": DIALECT, "$id": f"{kind}.json", **schema}
 
 
 def schema_text(kind: str) -> str:
@@ -72,35 +72,35 @@ class _Described(GenerateJsonSchema):
     """Schemas whose keys are described by the docstrings under the fields."""
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
-        made = super().model_schema(schema)
+        described = super().model_schema(schema)
         for name, words in field_docstrings(schema["cls"]).items():
-            for part in made.get("anyOf", [made]):
+            for part in described.get("anyOf", [described]):
                 if name in part.get("properties", {}):
                     part["properties"][name].setdefault("description", words)
-        return made
+        return described
 
 
 @cache
 def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     """By field of the model, or of one that it inherits from, the text that stands under it in the source."""
-    found: dict[str, str] = {}
-    for each in reversed(model.__mro__):
-        if issubclass(each, BaseModel) and each is not BaseModel and each.__module__.startswith("venire."):
-            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+    texts: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if issubclass(base, BaseModel) and base is not BaseModel and base.__module__.startswith("venire."):
+            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
             assert isinstance(body, ast.ClassDef)
-            found |= _texts_under_fields(body.body)
-    return found
+            texts |= _texts_under_fields(body.body)
+    return texts
 
 
 def _texts_under_fields(body: list[ast.stmt]) -> dict[str, str]:
     return {
-        field.target.id: " ".join(below.value.value.split())
-        for field, below in pairwise(body)
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
-        and isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
     }
 
 
@@ -159,8 +159,8 @@ def schema(kind: str | None, output: Path | None) -> None:
     kinds = list(file_schemas())
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        for each in kinds:
-            (output / f"{each}.json").write_text(schema_text(each), encoding="utf-8")
+        for name in kinds:
+            (output / f"{name}.json").write_text(schema_text(name), encoding="utf-8")
         say(
             f"{len(kinds)} schemas in {output}; in a file's first line: # yaml-language-server: $schema={output}/jury.json"
         )
@@ -203,8 +203,8 @@ def doctor(as_json: bool) -> None:
     """What is installed, which keys are set (never their values), what works."""
     from ..agents.doctor import diagnose, diagnosis_table
 
-    found = diagnose()
+    diagnosis = diagnose()
     if as_json:
-        print_json(found)
+        print_json(diagnosis)
     else:
-        console().print(diagnosis_table(found))
+        console().print(diagnosis_table(diagnosis))

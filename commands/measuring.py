@@ -52,11 +52,11 @@ def winrate(file: Path | str, ties: Ties, as_json: bool) -> None:
     from ..evals.report.terminal import show_answer
 
     preferences, lost = load_preferences(file)
-    found = win_rates(preferences, ties=ties)
+    rates = win_rates(preferences, ties=ties)
     if as_json:
-        print_json(win_rates_json(str(file), found, lost))
+        print_json(win_rates_json(str(file), rates, lost))
         return
-    show_answer(win_rates_answer(found, lost), console())
+    show_answer(win_rates_answer(rates, lost), console())
 
 
 def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
@@ -159,36 +159,40 @@ def align(
     talk, gold = read_talk(said), read_groups(check) if check else None
     if speaker and talk.speakers and not talk.places(speaker):
         raise VenireError(f"{said}: no speaker {speaker!r}", remedy=nearest(speaker, talk.speakers))
-    found = empty_alignment(talk, read_talk(heard), speaker)
+    alignment = empty_alignment(talk, read_talk(heard), speaker)
     if name:
-        found = found.model_copy(update={"name": name})
+        alignment = alignment.model_copy(update={"name": name})
     if proposal:
-        found = found.model_copy(update={"groups": read_groups(proposal), "aligner": str(proposal.name)})
+        alignment = alignment.model_copy(
+            update={"groups": read_groups(proposal), "aligner": str(proposal.name)}
+        )
     elif model:
         from ..evals.transcripts.model_aligner import ask_model
 
-        found = ask_model(found, model, base_url, record)
+        alignment = ask_model(alignment, model, base_url, record)
     else:
-        found = lexical_alignment(found)
-    found = found if raw else refine(found)
-    right = None
-    if gold is not None and found.abstention is None:
-        right = alignment_accuracy(found.groups, gold, said=len(found.said), heard=len(found.heard))
+        alignment = lexical_alignment(alignment)
+    alignment = alignment if raw else refine(alignment)
+    accuracy = None
+    if gold is not None and alignment.abstention is None:
+        accuracy = alignment_accuracy(
+            alignment.groups, gold, said=len(alignment.said), heard=len(alignment.heard)
+        )
     if output:
-        write_alignment(output, found)
+        write_alignment(output, alignment)
     if cases:
-        rows = alignment_cases(found, differing=differing)
+        rows = alignment_cases(alignment, differing=differing)
         write_atomically(cases, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     if page:
-        write_alignment_page(found, page)
+        write_alignment_page(alignment, page)
     if as_json:
-        print_json(found.to_json() | ({"accuracy": right.to_json()} if right else {}))
+        print_json(alignment.to_json() | ({"accuracy": accuracy.to_json()} if accuracy else {}))
     else:
         if not output and not cases and not page:
-            console().print(alignment_table(found))
-        for sentence in (*alignment_sentences(found), *(right.sentences() if right else ())):
+            console().print(alignment_table(alignment))
+        for sentence in (*alignment_sentences(alignment), *(accuracy.sentences() if accuracy else ())):
             say(sentence)
-    if found.abstention is not None:
+    if alignment.abstention is not None:
         raise SystemExit(4)
 
 
@@ -270,30 +274,35 @@ def metrics(
     from ..orchestration.reading.console import CountedProgress
     from ..rubrics import load_rubric
 
-    chosen = chosen_metrics(names, families)
+    metrics_used = chosen_metrics(names, families)
     normalisation = load_normalisation(normal)
-    asked = load_rubric(rubric) if rubric else None
+    loaded_rubric = load_rubric(rubric) if rubric else None
     pairs = read_pairs(cases)
     labels = None
     if human:
-        ids = [each.case for each in pairs]
+        ids = [p.case for p in pairs]
         labels = people_labels(
-            load_ratings(human, wide=wide), attribute=attribute, rubric=asked, rule=reference, cases=ids
+            load_ratings(human, wide=wide),
+            attribute=attribute,
+            rubric=loaded_rubric,
+            rule=reference,
+            cases=ids,
         )
-    given, notes = (
-        read_scores(scores, [each.case for each in pairs], [each.name for each in chosen])
-        if scores
-        else ([], [])
+    given_scores, notes = (
+        read_scores(scores, [m.case for m in pairs], [m.name for m in metrics_used]) if scores else ([], [])
     )
     with CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet or as_json) as progress:
-        measured = [*measure(pairs, chosen, normal=normalisation, progress=progress), *given]
+        measured_metrics = [
+            *measure(pairs, metrics_used, normal=normalisation, progress=progress),
+            *given_scores,
+        ]
     report = MetricReport(
         pairs,
-        measured,
+        measured_metrics,
         normalisation,
         labels,
-        track(measured, pairs, labels) if labels else (),
-        risk_table(measured, *pair) if pair else None,
+        track(measured_metrics, pairs, labels) if labels else (),
+        risk_table(measured_metrics, *pair) if pair else None,
         notes,
     )
     page = write_metrics(report, output) if output else None

@@ -87,7 +87,7 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
         raise VenireError(
             f"{sheet}: no column holds the text that is judged", remedy="name it: output=COLUMN"
         )
-    found: dict[str, dict[str, str]] = {}
+    case_by_id: dict[str, dict[str, str]] = {}
     for row, name in zip(rows, case_ids(rows, columns), strict=True):
         if name is None:
             continue
@@ -99,17 +99,17 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
             if (column := columns.one(role)) is not None  # type: ignore[arg-type]
         }
         case |= {_free_name(column): row.get(column, "") for column in columns.of("kept")}
-        if name in found and found[name]["output"] != output:
+        if name in case_by_id and case_by_id[name]["output"] != output:
             raise VenireError(
                 f"{sheet}: two rows with the id {name!r} have different texts",
                 remedy="give every text an id of its own, or name another column as id",
             )
-        found.setdefault(name, case)
-    if not found:
+        case_by_id.setdefault(name, case)
+    if not case_by_id:
         raise VenireError(
             f"{sheet}: no row has a text in the column {text!r}", remedy="name another as output"
         )
-    return list(found.values())
+    return list(case_by_id.values())
 
 
 def case_ids(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> list[str | None]:
@@ -118,21 +118,21 @@ def case_ids(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> list[s
     Without a column of ids, rows are cases of their own, unless people rated: then rows that differ in nothing but the person
     and the scores are one case.
     """
-    text, named = columns.one("output") or "", columns.one("id")
-    rated = columns.one("rater") is not None or bool(columns.of("rating"))
-    told = [
+    text, id_column = columns.one("output") or "", columns.one("id")
+    has_ratings = columns.one("rater") is not None or bool(columns.of("rating"))
+    telling_columns = [
         name for name, role in columns.roles.items() if role not in ("rater", "rating", "kept", "left out")
     ]
     numbers: dict[tuple[str, ...], int] = {}
-    found: list[str | None] = []
+    ids: list[str | None] = []
     for place, row in enumerate(rows):
         if not row.get(text, "").strip():
-            found.append(None)
+            ids.append(None)
             continue
-        alike = tuple(row.get(name, "").strip() for name in told) if rated else (str(place),)
-        name = row.get(named, "").strip() if named else ""
-        found.append(name or f"case-{numbers.setdefault(alike, len(numbers) + 1)}")
-    return found
+        alike = tuple(row.get(name, "").strip() for name in telling_columns) if has_ratings else (str(place),)
+        name = row.get(id_column, "").strip() if id_column else ""
+        ids.append(name or f"case-{numbers.setdefault(alike, len(numbers) + 1)}")
+    return ids
 
 
 def ratings_of(
@@ -145,24 +145,24 @@ def ratings_of(
     rater = columns.one("rater")
     unnamed = Counter[str]()
     """How often each case was rated by nobody who is named: each time by another."""
-    found = []
+    ratings = []
     for row, case in zip(rows, case_ids(rows, columns), strict=True):
         if case is None:
             continue
-        who = row.get(rater, "").strip() if rater else ""
-        if not who:
+        rater_name = row.get(rater, "").strip() if rater else ""
+        if not rater_name:
             unnamed[case] += 1
-            who = f"rater-{unnamed[case]}"
-        given = {name: row.get(column, "") for column, name in scores.items()}
-        found.append({"case": case, "rater": who} | given)
-    return found
+            rater_name = f"rater-{unnamed[case]}"
+        scores_given = {name: row.get(column, "") for column, name in scores.items()}
+        ratings.append({"case": case, "rater": rater_name} | scores_given)
+    return ratings
 
 
 def scale_bounds(cells: Iterable[str]) -> tuple[int, int]:
     """The ends of the smallest usual scale that has all these scores."""
-    given = [int(cell) for cell in cells if cell.strip().isdecimal()]
+    scores = [int(cell) for cell in cells if cell.strip().isdecimal()]
     for _, low, high in _SCALES:
-        if given and low <= min(given) and max(given) <= high:
+        if scores and low <= min(scores) and max(scores) <= high:
             return low, high
     return 1, 5
 
@@ -170,11 +170,11 @@ def scale_bounds(cells: Iterable[str]) -> tuple[int, int]:
 def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:
     """A rubric that asks these attributes."""
     scales, attributes = {}, []
-    for each in asked:
-        scale = next(title for title, low, high in _SCALES if (low, high) == (each.low, each.high))
-        words = _WORDS.get(scale) or {n: str(n) for n in range(each.low, each.high + 1)}
+    for attribute in asked:
+        scale = next(title for title, low, high in _SCALES if (low, high) == (attribute.low, attribute.high))
+        words = _WORDS.get(scale) or {n: str(n) for n in range(attribute.low, attribute.high + 1)}
         scales[scale] = {"level": "binary" if scale == "yes_no" else "ordinal", "anchors": dict(words)}
-        attributes.append({"name": each.name, "question": each.question, "scale": scale})
+        attributes.append({"name": attribute.name, "question": attribute.question, "scale": scale})
     document = {"name": name, "version": 1, "scales": scales, "attributes": attributes}
     return "# What is asked. Raise the version when a word below changes.\n" + _yaml(document)
 

@@ -100,9 +100,9 @@ def export(
     """The run in a format other programs read. Makes no model call."""
     from ..orchestration.reading.terminal import export_run
 
-    written = export_run(run, to, output, sys.stdout, count, case, arm)
+    count_written = export_run(run, to, output, sys.stdout, count, case, arm)
     if output is not None:
-        say(f"{written} deliberations written to {output}", err=True)
+        say(f"{count_written} deliberations written to {output}", err=True)
 
 
 @click.command(short_help="A run in the browser, on this machine only.")

@@ -73,17 +73,17 @@ def import_(
         )
     for path in filter(None, (output, ratings)):
         check_target(path)
-    found = import_records(kind, file, columns=columns, rubric=load_rubric(rubric) if rubric else None)
+    imported = import_records(kind, file, columns=columns, rubric=load_rubric(rubric) if rubric else None)
     if output is not None:
-        write_cases_file(found.cases, output)
-        say(f"{len(found.cases)} cases written to {output}", err=True)
+        write_cases_file(imported.cases, output)
+        say(f"{len(imported.cases)} cases written to {output}", err=True)
     if ratings is not None:
-        write_ratings_file(found.ratings, ratings)
-        say(f"{len(found.ratings)} ratings written to {ratings}", err=True)
-    for note in found.notes:
+        write_ratings_file(imported.ratings, ratings)
+        say(f"{len(imported.ratings)} ratings written to {ratings}", err=True)
+    for note in imported.notes:
         say(f"- {note}", err=True)
     if as_json:
-        print_json({"format": kind, "file": str(file), **found.to_json()})
+        print_json({"format": kind, "file": str(file), **imported.to_json()})
 
 
 @click.command(short_help="A folder to start from: cases, rubric, jury, study, ratings.")
@@ -113,7 +113,7 @@ def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **c
     from .project_files import write_project
 
     try:
-        made = _project(folder, sheet, named, yes, **chosen)
+        project = _project(folder, sheet, named, yes, **chosen)
     except click.Abort:
         from ..rubrics.errors import VenireError
 
@@ -121,9 +121,9 @@ def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **c
             "not all questions were answered: nothing was written",
             remedy="answer them at a terminal, or take the guesses with --yes",
         ) from None
-    for path in write_project(folder, made):
+    for path in write_project(folder, project):
         say(f"written: {path}", err=True)
-    _say_next(folder, made)
+    _say_next(folder, project)
 
 
 def _project(
@@ -142,24 +142,24 @@ def _project(
     from ..rubrics.sheet_columns import SheetColumns, attribute_names
     from .project_files import EXAMPLES, Project, cases_of, ratings_of, rubric_yaml
 
-    given = load_rubric(rubric) if rubric else None
+    own_rubric = load_rubric(rubric) if rubric else None
     rows: Sequence[Mapping[str, str]] = EXAMPLES
     columns = SheetColumns(
         {"id": "id", "output": "output", "source": "source", "group": "group", "system": "system"}
     )
     if sheet is not None:
-        rows, columns = _read_sheet(sheet, given.names if given else (), named)
+        rows, columns = _read_sheet(sheet, own_rubric.names if own_rubric else (), named)
         columns = columns if yes else _confirm_columns(columns, rows)
     cases = cases_of(rows, columns, sheet or folder)
     _say_unseen(rows, columns)
     ratings = ratings_of(rows, columns, cases)
-    if given is not None:
+    if own_rubric is not None:
         rated = set(attribute_names(columns.of("rating")).values())
-        attributes = [name for name in given.names if name in rated] or list(given.names)
+        attributes = [name for name in own_rubric.names if name in rated] or list(own_rubric.names)
         text = _library_text("venire.rubrics", str(rubric))
     else:
-        asked = _attributes(columns, rows, yes)
-        attributes, text = [each.name for each in asked], rubric_yaml("questions", asked)
+        questions = _attributes(columns, rows, yes)
+        attributes, text = [question.name for question in questions], rubric_yaml("questions", questions)
     if jury is None:
         jury = "stances" if yes else _choose_jury()
     if model is None and not yes and any(seat.model is None for seat in load_jury(jury).seats):
@@ -169,14 +169,14 @@ def _project(
             show_default=False,
         )
     load_jury(jury)
-    alone = "lens-single" if jury == "lens-jury" else "single"
+    single_jury = "lens-single" if jury == "lens-jury" else "single"
     return Project(
         cases=cases,
         ratings=ratings,
         attributes=attributes,
         rubric=text,
         jury=_library_text("venire.juries", jury),
-        single=_library_text("venire.juries", alone),
+        single=_library_text("venire.juries", single_jury),
         model=model or None,
         base_url=base_url,
     )
@@ -259,10 +259,7 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
     if lost := sum(any(cell.strip() for cell in row.values()) for row in empty):
         say(f"{_many(lost, 'row')} without a text under {columns.one('output')!r}: left out", err=True)
     if not (columns.of("source") or columns.of("reference")):
-        say(
-            "no column holds the source, so jurors see the text alone: --column source=NAME",
-            err=True,
-        )
+        say("no column holds the source, so jurors see the text alone: --column source=NAME", err=True)
 
 
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
@@ -272,17 +269,19 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
 
     names = list(columns.of("rating"))
     if not names:
-        usual = "accurate, thorough, clear"
-        typed = usual if yes else click.prompt("What should be scored, from 1 to 5?", default=usual, err=True)
+        default = "accurate, thorough, clear"
+        typed = (
+            default if yes else click.prompt("What should be scored, from 1 to 5?", default=default, err=True)
+        )
         names = [name.strip() for name in typed.split(",") if name.strip()]
-    asked = []
+    questions = []
     for name, attribute in attribute_names(names).items():
         question = f"How {name.strip().rstrip('?').lower()} is the text?"
         if not yes:
             question = click.prompt(f"The question for {name!r}", default=question, err=True)
         low, high = scale_bounds(row.get(name, "") for row in rows)
-        asked.append(Asked(attribute, question, low, high))
-    return asked
+        questions.append(Asked(attribute, question, low, high))
+    return questions
 
 
 def _choose_jury() -> str:
@@ -302,21 +301,21 @@ def _library_text(group: str, name: str) -> str:
     from ..rubrics.plugins import library_file
 
     path = Path(name)
-    own = path.suffix in (".yaml", ".yml") or path.exists()
-    return (path if own else library_file(group, name, "file")).read_text(encoding="utf-8")
+    is_file = path.suffix in (".yaml", ".yml") or path.exists()
+    return (path if is_file else library_file(group, name, "file")).read_text(encoding="utf-8")
 
 
-def _many(number: int, one: str, more: str = "") -> str:
-    return f"{number} {one if number == 1 else more or one + 's'}"
+def _many(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
-def _say_next(folder: Path, made: Project) -> None:
-    raters = len({row["rater"] for row in made.ratings})
+def _say_next(folder: Path, project: Project) -> None:
+    raters = len({row["rater"] for row in project.ratings})
     say(
-        f"{_many(len(made.cases), 'case')}, {_many(len(made.attributes), 'attribute')}, {_many(made.rated, 'rating')}"
-        + (f" by {_many(raters, 'person', 'people')}" if made.rated else " yet")
+        f"{_many(len(project.cases), 'case')}, {_many(len(project.attributes), 'attribute')}, {_many(project.rated, 'rating')}"
+        + (f" by {_many(raters, 'person', 'people')}" if project.rated else " yet")
     )
-    steps = [] if made.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
+    steps = [] if project.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
     steps += [
         f"venire study plan {folder / 'study.yaml'}     what it will ask and cost; spends nothing",
         f"venire study {folder / 'study.yaml'}          run it, and report which jury to use",

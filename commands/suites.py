@@ -70,8 +70,8 @@ def suite_session(suite: Path, output: Path | str | None, **pace: Any) -> SuiteS
 def show_board(tables: list[Table], sentences: list[str]) -> None:
     """Print tables, then sentences."""
     out = console()
-    for each in tables:
-        out.print(each)
+    for rich_table in tables:
+        out.print(rich_table)
         out.print()
     for sentence in sentences:
         say(f"- {sentence}")
@@ -128,13 +128,13 @@ def table(
         costs_table,
     )
 
-    found = board(load_scores(scores, columns), ties=ties, draws=Draws(seed, resamples))
+    standings = board(load_scores(scores, columns), ties=ties, draws=Draws(seed, resamples))
     costs = load_token_costs(tokens, load_price_list(prices) if prices else {}) if tokens else {}
     if as_json:
-        print_json(board_json(str(scores), found, costs))
+        print_json(board_json(str(scores), standings, costs))
         return
-    tables = [*board_tables(found), *([costs_table(costs)] if costs else [])]
-    show_board(tables, [*board_sentences(found), *cost_sentences(found, costs)])
+    tables = [*board_tables(standings), *([costs_table(costs)] if costs else [])]
+    show_board(tables, [*board_sentences(standings), *cost_sentences(standings, costs)])
 
 
 @click.command("import-helm")
@@ -174,22 +174,22 @@ def import_helm(
     from ..evals.suites.score_table import load_scores
     from ..evals.suites.suite_tables import board_json, board_sentences, board_tables
 
-    found = load_helm(folder, metrics)
+    imported = load_helm(folder, metrics)
     with tempfile.TemporaryDirectory() as spare:
-        written = write_helm(found, output or Path(spare))
-        scores = load_scores(written["scores"], written["columns"])
+        paths = write_helm(imported, output or Path(spare))
+        scores = load_scores(paths["scores"], paths["columns"])
     standing = board(scores, ties=ties, draws=Draws(seed, resamples))
-    metric = {run.scenario: run.metric for run in found.runs}
+    metric = {run.scenario: run.metric for run in imported.runs}
     if as_json:
         document = board_json(str(folder), standing)
         for name, entry in document["scenarios"].items():
             entry |= {"metric": metric[name], "scores": scores.means[name].dropna().to_dict()}
-        print_json({**document, "notes": list(found.notes)})
+        print_json({**document, "notes": list(imported.notes)})
         return
-    notes = [f"{name}: {chosen}" for name, chosen in metric.items()]
-    show_board(board_tables(standing), [*board_sentences(standing), *notes, *found.notes])
+    notes = [f"{name}: {metric_name}" for name, metric_name in metric.items()]
+    show_board(board_tables(standing), [*board_sentences(standing), *notes, *imported.notes])
     if output is not None:
-        say(f"written: {', '.join(path.name for path in written.values())} in {output}", err=True)
+        say(f"written: {', '.join(path.name for path in paths.values())} in {output}", err=True)
 
 
 @click.command()
@@ -209,15 +209,15 @@ def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> 
     from ..evals.suites.scored_systems import load_outputs, score_outputs
     from ..evals.suites.suite_tables import scored_json, scored_sentences, scored_table, write_scores
 
-    loaded = load_scenario(scenario)
-    cases = load_scenario_cases(loaded)
-    scored = score_outputs(loaded, cases, load_outputs(outputs, loaded, cases))
+    loaded_scenario = load_scenario(scenario)
+    cases = load_scenario_cases(loaded_scenario)
+    result = score_outputs(loaded_scenario, cases, load_outputs(outputs, loaded_scenario, cases))
     if output is not None:
-        write_scores(scored, output)
+        write_scores(result, output)
     if as_json:
-        print_json(scored_json(scored))
+        print_json(scored_json(result))
         return
-    show_board([scored_table(scored)], scored_sentences(scored))
+    show_board([scored_table(result)], scored_sentences(result))
 
 
 @click.group()
@@ -237,11 +237,11 @@ def check(suite: Path, data: Path | None, as_json: bool) -> None:
     """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
     from ..evals.suites.suite_plan import check_json, check_sentences, check_table
 
-    loaded = load_suite_file(suite, data)
+    loaded_suite = load_suite_file(suite, data)
     if as_json:
-        print_json(check_json(loaded))
+        print_json(check_json(loaded_suite))
         return
-    show_board([check_table(loaded)], check_sentences(loaded))
+    show_board([check_table(loaded_suite)], check_sentences(loaded_suite))
 
 
 @suite.command()
@@ -300,14 +300,14 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
 
     options["cluster"] = cluster_of(options["executor"], options.pop("ray_address"), options.pop("workers"))
     session = suite_session(suite, output, **options)
-    ended = run_suite(load_suite_file(suite, data), session)
+    result = run_suite(load_suite_file(suite, data), session)
     if as_json:
-        print_json(ended.json())
+        print_json(result.json())
     else:
-        for name, why in ended.not_run.items():
-            say(f"{name} was skipped: {why}", err=True)
-        say(f"{ended.heard} answered or judged, {ended.skipped} recorded before: {ended.folder}", err=True)
-    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}, and ")
+        for name, reason in result.not_run.items():
+            say(f"{name} was skipped: {reason}", err=True)
+        say(f"{result.heard} answered or judged, {result.skipped} recorded before: {result.folder}", err=True)
+    exit_unless_whole(result.limit, result.unreached, remedy=f"raise it in {suite}, and ")
 
 
 @suite.command()
@@ -380,27 +380,24 @@ def coverage(
     suite: Path | None, taxonomy: str | None, survey: Path | None, data: Path | None, as_json: bool
 ) -> None:
     """Which places of the taxonomy SUITE covers; without one, the 35 listed benchmarks of MedHELM."""
-    from ..evals.suites.suite_plan import (
-        coverage_json,
-        coverage_sentences,
-        coverage_table,
-        survey_table,
-    )
+    from ..evals.suites.suite_plan import coverage_json, coverage_sentences, coverage_table, survey_table
     from ..evals.suites.taxonomy import load_listings, load_survey, load_taxonomy
     from ..evals.suites.taxonomy import taxonomy_coverage as covered
 
-    loaded = None if suite is None else load_suite_file(suite, data)
-    if taxonomy is not None or loaded is None:
+    loaded_suite = None if suite is None else load_suite_file(suite, data)
+    if taxonomy is not None or loaded_suite is None:
         places = load_taxonomy(taxonomy or "medhelm")
     else:
-        places = loaded.taxonomy
-    found = covered(places, (load_listings() if loaded is None else loaded.listed).values())
+        places = loaded_suite.taxonomy
+    coverage_result = covered(
+        places, (load_listings() if loaded_suite is None else loaded_suite.listed).values()
+    )
     sorted_by = None if survey is None else load_survey(survey, places)
     if as_json:
-        print_json(coverage_json(found, sorted_by))
+        print_json(coverage_json(coverage_result, sorted_by))
         return
-    tables = [coverage_table(found), *([survey_table(sorted_by)] if sorted_by else [])]
-    show_board(tables, coverage_sentences(found))
+    tables = [coverage_table(coverage_result), *([survey_table(sorted_by)] if sorted_by else [])]
+    show_board(tables, coverage_sentences(coverage_result))
 
 
 @suite.command()
@@ -454,18 +451,18 @@ def gold(
     from ..evals.suites.suite_results import suite_results
     from ..personas import load_jury
 
-    session, loaded = suite_session(suite, output, **options), load_suite_file(suite, data)
-    asked, attribute = gold_rubric(rubric)
+    session, loaded_suite = suite_session(suite, output, **options), load_suite_file(suite, data)
+    gold_questions, attribute = gold_rubric(rubric)
     jury, draws = load_jury(judge), Draws(seed, resamples)
-    results = suite_results(loaded, session.folder, draws=draws)
-    ended = run_gold(loaded, session, jury, asked, scenarios)
+    results = suite_results(loaded_suite, session.folder, draws=draws)
+    result = run_gold(loaded_suite, session, jury, gold_questions, scenarios)
     verdicts = {
         part.name: recorded_gold(session.folder, part, jury.name, attribute)
-        for part in gold_parts(loaded, scenarios)
+        for part in gold_parts(loaded_suite, scenarios)
     }
-    found = gold_filter(results, verdicts, draws=draws)
+    filtered = gold_filter(results, verdicts, draws=draws)
     if as_json:
-        print_json(gold_json(found))
+        print_json(gold_json(filtered))
     else:
-        show_board(gold_tables(found), gold_sentences(found))
-    exit_unless_whole(ended.limit, ended.unreached, remedy=f"raise it in {suite}, and ")
+        show_board(gold_tables(filtered), gold_sentences(filtered))
+    exit_unless_whole(result.limit, result.unreached, remedy=f"raise it in {suite}, and ")

@@ -107,23 +107,19 @@ def triage(
     from ..orchestration.record.private_files import write_atomically
 
     ratings = load_ratings(human, wide=wide) if human else None
-    docket, told = run_triage(
-        run,
-        ratings,
-        arm=arm,
-        severity=Severity(harmful, margin),
-        reference=reference,
+    docket, review = run_triage(
+        run, ratings, arm=arm, severity=Severity(harmful, margin), reference=reference
     )
     if to is not None:
         _export_first(run, docket, to, output, most or _MOST, human, wide=wide, as_json=as_json)
     elif output is not None:
-        write_atomically(output, triage_page(docket, told))
+        write_atomically(output, triage_page(docket, review))
         say(f"written: {output}", err=True)
     if as_json:
-        print_json(docket_json(str(run), docket, told, most or (_MOST if to else None)))
+        print_json(docket_json(str(run), docket, review, most or (_MOST if to else None)))
     if as_json or to is not None:
         return
-    show_answer(docket_answer(docket, told, most or _MOST), console())
+    show_answer(docket_answer(docket, review, most or _MOST), console())
 
 
 def _export_first(
@@ -143,12 +139,12 @@ def _export_first(
 
     if output is None and as_json:
         raise click.UsageError("--json and --to both print: name a file for the cases, -o FILE")
-    first = docket.first(most)
-    picked = {str(row["case"]): row["reasons"] for row in first.to_dict("records")}
+    first_cases = docket.first(most)
+    reasons_by_case = {str(row["case"]): row["reasons"] for row in first_cases.to_dict("records")}
     ratings = list(read_ratings(human, wide=wide)) if human else []
-    export_run(run, to, output, sys.stdout, None, arm=docket.arm, picked=picked, ratings=ratings)
-    where = "" if output is None else f" written to {output}"
-    say(f"{len(first)} of {len(docket.cases)} cases{where}, the first to see first", err=True)
+    export_run(run, to, output, sys.stdout, None, arm=docket.arm, picked=reasons_by_case, ratings=ratings)
+    destination = "" if output is None else f" written to {output}"
+    say(f"{len(first_cases)} of {len(docket.cases)} cases{destination}, the first to see first", err=True)
 
 
 def _draw(
@@ -171,20 +167,20 @@ def _draw(
 
     store = Store.read(run)
     try:
-        found = labelled_verdicts(store, None)
+        verdicts = labelled_verdicts(store, None)
     finally:
         store.release()
-    chosen = found.arm(arm)
-    asked = found.attributes(chosen, attribute or chosen.rubric.names[0])[0]
-    drawn = draw_labels(found.of(chosen.name, asked), number, design, Draws(seed).rng())
+    chosen_arm = verdicts.arm(arm)
+    question = verdicts.attributes(chosen_arm, attribute or chosen_arm.rubric.names[0])[0]
+    draw = draw_labels(verdicts.of(chosen_arm.name, question), number, design, Draws(seed).rng())
     if output is not None:
-        write_atomically(output, drawn.to_csv(index=False))
+        write_atomically(output, draw.to_csv(index=False))
         say(f"written: {output}", err=True)
     if as_json:
-        print_json({"run": str(run), "design": design, "cases": records(drawn)})
+        print_json({"run": str(run), "design": design, "cases": records(draw)})
     elif output is None:
-        click.echo(drawn.to_csv(index=False), nl=False)
+        click.echo(draw.to_csv(index=False), nl=False)
     else:
         say(
-            f"{len(drawn)} cases of {len(found.of(chosen.name, asked))} to label; then venire estimate {run} --human LABELS --draw {output}"
+            f"{len(draw)} cases of {len(verdicts.of(chosen_arm.name, question))} to label; then venire estimate {run} --human LABELS --draw {output}"
         )

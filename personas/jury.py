@@ -119,14 +119,14 @@ class ModelSettings(BaseModel):
     @field_validator("model")
     @classmethod
     def _file_beside(cls, value: str | None, info: ValidationInfo) -> str | None:
-        beside: Path | None = (info.context or {}).get("beside")
-        return value if value is None or beside is None else model_beside(value, beside)
+        folder: Path | None = (info.context or {}).get("beside")
+        return value if value is None or folder is None else model_beside(value, folder)
 
     @field_validator("adapter")
     @classmethod
     def _beside_the_file(cls, value: str | None, info: ValidationInfo) -> str | None:
-        beside: Path | None = (info.context or {}).get("beside")
-        return value if value is None or beside is None else str(beside / Path(value).expanduser())
+        folder: Path | None = (info.context or {}).get("beside")
+        return value if value is None or folder is None else str(folder / Path(value).expanduser())
 
     @field_validator("base_url")
     @classmethod
@@ -158,9 +158,9 @@ class Seat(ModelSettings):
     def _by_name(cls, value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str):
             return value
-        beside = (info.context or {}).get("beside", Path())
+        folder = (info.context or {}).get("beside", Path())
         try:
-            return load_persona(beside / value if value.endswith((".yaml", ".yml")) else value)
+            return load_persona(folder / value if value.endswith((".yaml", ".yml")) else value)
         except VenireError as error:
             raise _refusal(error) from None
 
@@ -336,8 +336,8 @@ class Jury(BaseModel):
         starts: list[int] = []
         for seat in self.seats:
             kind = tuple(value for name, value in seat if name not in ("name", "first_repeat", "order"))
-            counted = alike.count(kind) * max(self.repeats, self.escalation.repeats)
-            starts.append(counted if seat.first_repeat is None else seat.first_repeat)
+            first_repeat = alike.count(kind) * max(self.repeats, self.escalation.repeats)
+            starts.append(first_repeat if seat.first_repeat is None else seat.first_repeat)
             alike.append(kind)
         return tuple(starts)
 
@@ -377,8 +377,8 @@ class Jury(BaseModel):
 
 def model_beside(model: str, beside: Path) -> str:
     """The model string with a recorded or scripted file that stands `beside` named by its whole path."""
-    client, slash, rest = model.partition("/")
-    name, mark, juror = rest.partition("#")
+    client, slash, target = model.partition("/")
+    name, mark, juror = target.partition("#")
     if client not in ("recorded", "scripted") or not name or not (beside / name).is_file():
         return model
     return f"{client}{slash}{beside / name}{mark}{juror}"

@@ -128,10 +128,10 @@ def load_acceptance(path: Path | str) -> AcceptanceRule:
     try:
         return AcceptanceRule.model_validate(read_json(Path(path)))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
+        detail = error.errors()[0]
+        place = ".".join(map(str, detail["loc"])) or "the file"
         raise InvalidFile(
-            f"{path}: no rule of acceptance: {where}: {first['msg']}",
+            f"{path}: no rule of acceptance: {place}: {detail['msg']}",
             remedy="give a file that `venire certify RUN --human RATINGS --save FILE` wrote",
         ) from None
 
@@ -187,16 +187,16 @@ class Shots(Options):
             if "n" in fields:
                 raise ValueError("k and n are the same\nkeep one of them")
             fields["n"] = fields.pop("k")
-        named = len(fields.get("ids") or ())
-        if named and fields.setdefault("n", named) != named:
-            raise ValueError(f"{named} ids are not {fields['n']} examples\nleave k out")
+        id_count = len(fields.get("ids") or ())
+        if id_count and fields.setdefault("n", id_count) != id_count:
+            raise ValueError(f"{id_count} ids are not {fields['n']} examples\nleave k out")
         return fields
 
     @field_validator("cases", "ratings")
     @classmethod
     def _beside_the_file(cls, value: Path, info: ValidationInfo) -> Path:
-        beside = (info.context or {}).get("beside")
-        return value if beside is None else Path(beside) / value
+        folder = (info.context or {}).get("beside")
+        return value if folder is None else Path(folder) / value
 
     @model_serializer(mode="wrap")
     def _as_before_ids(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -272,8 +272,8 @@ def options_model(protocol: str) -> type[Options]:
     plugin = registered_plugins(PROTOCOLS).get(protocol)
     if plugin is None:
         return Options
-    found: _Optioned = plugin.load()
-    return found.options
+    protocol_class: _Optioned = plugin.load()
+    return protocol_class.options
 
 
 def default_options(protocol: str) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def default_options(protocol: str) -> dict[str, Any]:
     try:
         return _own(options_model(protocol)())
     except ValidationError as error:
-        missing = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+        missing = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors())
         raise VenireError(
             f"the protocol {protocol!r} cannot go without its options: {missing}",
             remedy=f"write protocol: {protocol} and its options: in a jury file",
@@ -298,23 +298,23 @@ def with_options(jury: Mapping[str, Any], protocol: str, context: Mapping[str, A
         model = options_model(protocol)
     except VenireError as error:
         raise wrong(f"{error.problem}\n{error.remedy}", "protocol") from None
-    written = jury.get("options", {})
-    if not isinstance(written, Mapping):
+    raw_options = jury.get("options", {})
+    if not isinstance(raw_options, Mapping):
         return dict(jury)
-    above = {name: jury[name] for name in TOP_LEVEL if name in jury and name in model.model_fields}
-    for name in written:
+    top_level = {name: jury[name] for name in TOP_LEVEL if name in jury and name in model.model_fields}
+    for name in raw_options:
         if name in jury and name in TOP_LEVEL:
             raise wrong("is written here and under options\nkeep the one under options", name)
-        if name not in model.model_fields and (others := _protocols_with(name)):
-            raise wrong(refusal(name, protocol, others), "options", name)
+        if name not in model.model_fields and (protocols := _protocols_with(name)):
+            raise wrong(refusal(name, protocol, protocols), "options", name)
     try:
-        options = model.model_validate({**above, **written}, context=dict(context))
+        options = model.model_validate({**top_level, **raw_options}, context=dict(context))
     except ValidationError as error:
         raise inner_errors(
-            error, model, lambda at: at if at and at[0] in above else ("options", *at)
+            error, model, lambda at: at if at and at[0] in top_level else ("options", *at)
         ) from None
-    moved = {name: getattr(options, name) for name in TOP_LEVEL if name in written}
-    return {**jury, **moved, "options": _own(options)}
+    promoted = {name: getattr(options, name) for name in TOP_LEVEL if name in raw_options}
+    return {**jury, **promoted, "options": _own(options)}
 
 
 def refuse_unused(name: str, protocol: str) -> None:
@@ -323,8 +323,8 @@ def refuse_unused(name: str, protocol: str) -> None:
     Raises:
         ValidationError: Its place is the field.
     """
-    if why := unused_option(name, protocol):
-        raise wrong(why, name)
+    if problem := unused_option(name, protocol):
+        raise wrong(problem, name)
 
 
 def unused_option(name: str, protocol: str) -> str:
@@ -344,8 +344,8 @@ def _protocols_with(option: str) -> list[str]:
     """The protocols that have an option of this name, as far as they can be loaded."""
     return [
         name
-        for name, found in load_all(PROTOCOLS).items()
-        if not isinstance(found, BrokenPlugin) and option in found.options.model_fields
+        for name, loaded in load_all(PROTOCOLS).items()
+        if not isinstance(loaded, BrokenPlugin) and option in loaded.options.model_fields
     ]
 
 

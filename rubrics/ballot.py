@@ -91,8 +91,8 @@ class Ballot(BaseModel):
 
     @property
     def silent_on(self) -> tuple[str, ...]:
-        answered = {vote.attribute for vote in self.votes} | {part.attribute for part in self.abstained}
-        return tuple(name for name in self.asked if name not in answered)
+        answered_names = {vote.attribute for vote in self.votes} | {part.attribute for part in self.abstained}
+        return tuple(name for name in self.asked if name not in answered_names)
 
     @property
     def abstentions(self) -> tuple[Abstention, ...]:
@@ -199,15 +199,15 @@ def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ..
     """The votes in a filled ballot, each quote checked against the exhibits."""
     votes: list[dict[str, Any]] = []
     for attribute, answer in vars(filled).items():
-        given = vars(answer)
+        fields = vars(answer)
         votes.append(
             {
                 "attribute": attribute,
-                "value": given["score"],
-                "rationale": given["rationale"],
-                "evidence": [find_quote(text, exhibits) for text in given["evidence"] if has_words(text)],
-                "moved_by": given.get("moved_by", ""),
-                "confidence": given.get("confidence"),
+                "value": fields["score"],
+                "rationale": fields["rationale"],
+                "evidence": [find_quote(text, exhibits) for text in fields["evidence"] if has_words(text)],
+                "moved_by": fields.get("moved_by", ""),
+                "confidence": fields.get("confidence"),
             }
         )
     return _VOTES.validate_python(votes)
@@ -234,7 +234,7 @@ def inline(shape: type[BaseModel]) -> Schema:
 
     def written_out(node: Any) -> Any:
         if isinstance(node, list):
-            return [written_out(item) for item in node]
+            return [written_out(child_node) for child_node in node]
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
@@ -252,25 +252,25 @@ def inline(shape: type[BaseModel]) -> Schema:
 
 def find_quote(text: str, exhibits: Iterable[Exhibit]) -> Quote:
     """`text` and the exhibit it stands in, compared with white space and case folded and quotation marks at its ends ignored."""
-    wanted = _fold(text).strip(_EDGES)
-    if wanted:
+    folded_quote = _fold(text).strip(_EDGES)
+    if folded_quote:
         for exhibit in exhibits:
-            if wanted in _fold_exhibit(exhibit.text):
+            if folded_quote in _fold_exhibit(exhibit.text):
                 return Quote(text=text, exhibit=exhibit.name)
     return Quote(text=text, exhibit=None)
 
 
 def find_span(quote: str, text: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text`, as start and end in characters, compared as `find_quote` does; None where it does not."""
-    wanted = quote.strip(_EDGES)
-    if not wanted:
+    stripped = quote.strip(_EDGES)
+    if not stripped:
         return None
-    if (at := text.find(wanted)) != -1:
-        return at, at + len(wanted)
-    words = (re.escape(word) for word in _BREAK.sub("", wanted).split())
+    if (at := text.find(stripped)) != -1:
+        return at, at + len(stripped)
+    words = (re.escape(word) for word in _BREAK.sub("", stripped).split())
     pattern = _AFTER_BREAK.sub(r"\1\\s*", r"\s+".join(words))
-    found = re.search(pattern, text, re.IGNORECASE)
-    return found.span() if found else None
+    match = re.search(pattern, text, re.IGNORECASE)
+    return match.span() if match else None
 
 
 _BREAK = re.compile(r"(?<=[<>\[\]~|\u25c1\uff3b\u3010\u27e6]) ")
@@ -309,8 +309,8 @@ def _shape(questions: tuple[tuple[str, Legal], ...], revision: bool, confidence:
         if confidence:
             parts["confidence"] = Literal["low", "medium", "high"]
         parts["score"] = legal.score
-        required: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
-        vote = create_model(f"Vote_{name}", __config__=STRICT, **required)
+        typed_fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
+        vote = create_model(f"Vote_{name}", __config__=STRICT, **typed_fields)
         fields[name] = (vote, ...)
     return create_model("Ballot", __config__=STRICT, **fields)
 

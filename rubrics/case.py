@@ -131,7 +131,7 @@ class Case(BaseModel):
         a hash of its id, so that a preference for a label is not one for a system.
         """
         pair = is_pair(row)
-        known = {key: row[key] for key in ("id", "output", *_TEXTS) if row.get(key) not in (None, "")}
+        fields = {key: row[key] for key in ("id", "output", *_TEXTS) if row.get(key) not in (None, "")}
         meant = {*_KNOWN, *PAIR_COLUMNS, "system_a", "system_b"} if pair else _KNOWN
         extra = {key: value for key, value in row.items() if key not in meant}
         metadata = row.get("metadata") or {}
@@ -139,11 +139,11 @@ class Case(BaseModel):
             extra["metadata"], metadata = metadata, {}
         if pair:
             sides = [(row.get(f"output_{side}") or "", row.get(f"system_{side}") or None) for side in "ab"]
-            known["swapped"] = is_swapped(str(row.get("id")))
-            (known["output"], known["system"]), (known["output_b"], known["system_b"]) = (
-                reversed(sides) if known["swapped"] else sides
+            fields["swapped"] = is_swapped(str(row.get("id")))
+            (fields["output"], fields["system"]), (fields["output_b"], fields["system_b"]) = (
+                reversed(sides) if fields["swapped"] else sides
             )
-        return cls(**known, metadata={**metadata, **extra})
+        return cls(**fields, metadata={**metadata, **extra})
 
 
 def is_pair(row: Mapping[str, Any]) -> bool:
@@ -183,21 +183,21 @@ def load_cases(cases: str | Path | Frame | Iterable[Mapping[str, Any]]) -> Itera
     Raises:
         InvalidFile: Whatever is wrong with a case, with its line or row.
     """
-    seen: dict[str, str] = {}
+    ids: dict[str, str] = {}
     name = f"{cases}:" if isinstance(cases, str | Path) else "row "
     for number, row in _numbered_rows(cases):
         case = _case(f"{name}{number}", row)
-        if case.id in seen:
-            place = f"on line {seen[case.id]}" if isinstance(cases, str | Path) else f"in row {seen[case.id]}"
+        if case.id in ids:
+            place = f"on line {ids[case.id]}" if isinstance(cases, str | Path) else f"in row {ids[case.id]}"
             raise InvalidFile(
                 f"{name}{number}: the id {case.id!r} was used {place}",
                 remedy="give every case an id of its own",
             )
-        seen[case.id] = str(number)
+        ids[case.id] = str(number)
         yield case
-    if not seen:
-        where = cases if isinstance(cases, str | Path) else "the rows"
-        raise InvalidFile(f"{where}: no cases in it", remedy="write one case a line, with id and output")
+    if not ids:
+        origin = cases if isinstance(cases, str | Path) else "the rows"
+        raise InvalidFile(f"{origin}: no cases in it", remedy="write one case a line, with id and output")
 
 
 def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Case]:
@@ -283,22 +283,22 @@ def count_cases(path: Path) -> int:
     return sum(1 for _ in load_cases(path))
 
 
-def _case(where: str, row: Mapping[str, Any]) -> Case:
+def _case(place: str, row: Mapping[str, Any]) -> Case:
     needed = ("id", *PAIR_COLUMNS) if is_pair(row) else ("id", "output")
-    for required in needed:
-        if row.get(required) is None or (row[required] == "" and required not in PAIR_COLUMNS):
+    for column in needed:
+        if row.get(column) is None or (row[column] == "" and column not in PAIR_COLUMNS):
             raise InvalidFile(
-                f"{where}: {required!r} is missing",
-                remedy=f"{near_column(required, row)}every case needs id and output (the text under judgement), or output_a and output_b to compare",
+                f"{place}: {column!r} is missing",
+                remedy=f"{near_column(column, row)}every case needs id and output (the text under judgement), or output_a and output_b to compare",
             )
     try:
         return Case.from_row(row)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        detail = error.errors()[0]
+        field = ".".join(str(part) for part in detail["loc"])
         message = (
-            first["msg"].removeprefix("Value error, ").replace("a valid tuple", "a text or a list of texts")
+            detail["msg"].removeprefix("Value error, ").replace("a valid tuple", "a text or a list of texts")
         )
         raise InvalidFile(
-            f"{where}: {field}: {message}", remedy=f"correct {field} of case {row.get('id')!r}"
+            f"{place}: {field}: {message}", remedy=f"correct {field} of case {row.get('id')!r}"
         ) from None

@@ -88,19 +88,19 @@ class CheckRow(NamedTuple):
 def load_claims(path: Path) -> Mapping[str, tuple[Claim, ...]]:
     """The claims in a .jsonl or .csv file, by case. A file that has not changed is read once."""
     try:
-        changed = path.stat().st_mtime_ns
+        modified_at = path.stat().st_mtime_ns
     except OSError:
-        changed = 0
-    return _load_claims(path, changed)
+        modified_at = 0
+    return _load_claims(path, modified_at)
 
 
 @lru_cache(maxsize=8)
-def _load_claims(path: Path, changed: int) -> Mapping[str, tuple[Claim, ...]]:
-    found: dict[str, dict[str, Claim]] = {}
+def _load_claims(path: Path, modified_at: int) -> Mapping[str, tuple[Claim, ...]]:
+    claims_by_case: dict[str, dict[str, Claim]] = {}
     for line, row in read_rows(path, required=("case", "text")):
         at = f"{path}:{line}"
         case, text = _word(row, "case", at), _word(row, "text", at)
-        claims = found.setdefault(case, {})
+        claims = claims_by_case.setdefault(case, {})
         of = str(row.get("of") or "output")
         name = str(row.get("id") or f"{'c' if of == 'output' else of[:1]}{len(claims) + 1}")
         if name in claims:
@@ -117,9 +117,9 @@ def _load_claims(path: Path, changed: int) -> Mapping[str, tuple[Claim, ...]]:
             end=_place(row.get("end"), at, "end"),
             central=_truth(row.get("central"), at),
         )
-    if not found:
+    if not claims_by_case:
         raise InvalidFile(f"{path}: no claims in it", remedy=f"write one claim a line, with {CLAIM_COLUMNS}")
-    return {case: tuple(claims.values()) for case, claims in found.items()}
+    return {case: tuple(claims.values()) for case, claims in claims_by_case.items()}
 
 
 def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
@@ -129,14 +129,12 @@ def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
         InvalidFile: Every claim in the file is one.
     """
     claims = load_claims(path)
-    strangers = {case: len(mine) for case, mine in claims.items() if case not in cases}
+    strangers = {case: len(case_claims) for case, case_claims in claims.items() if case not in cases}
     if not strangers:
         return ""
-    many, named = sum(strangers.values()), list(strangers)
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    note = (
-        f"{many} claim{'' if many == 1 else 's'} of no case here, left out: {', '.join(named[:_NAMED])}{more}"
-    )
+    count, ids = sum(strangers.values()), list(strangers)
+    and_more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    note = f"{count} claim{'' if count == 1 else 's'} of no case here, left out: {', '.join(ids[:_NAMED])}{and_more}"
     if len(strangers) == len(claims):
         raise InvalidFile(
             f"{path}: none of its claims is of a case here: {note}",
@@ -147,15 +145,15 @@ def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
 
 def read_check_rows(path: Path) -> Iterator[CheckRow]:
     """Each line of a table of checks."""
-    seen: set[tuple[str, str, str]] = set()
+    keys: set[tuple[str, str, str]] = set()
     for line, row in read_rows(path, required=("case", "claim", "juror", "verdict")):
         at = f"{path}:{line}"
         case, claim, juror = (_word(row, name, at) for name in ("case", "claim", "juror"))
-        if (case, claim, juror) in seen:
+        if (case, claim, juror) in keys:
             raise InvalidFile(
                 f"{at}: {juror} checked {claim} of case {case!r} twice", remedy="keep one line of the two"
             )
-        seen.add((case, claim, juror))
+        keys.add((case, claim, juror))
         word = str(row.get("verdict") or "").strip()
         verdict = claim_verdict(word)
         if word and verdict is None:

@@ -57,9 +57,9 @@ def without_controls(text: str) -> str:
 
 def safe(text: str) -> str:
     """`without_controls`, and very long texts cut."""
-    shown = without_controls(text)
+    printable = without_controls(text)
     return (
-        shown
-        if len(shown) <= _LONGEST
-        else f"{shown[:_LONGEST]} [... {len(shown) - _LONGEST} more characters]"
+        printable
+        if len(printable) <= _LONGEST
+        else f"{printable[:_LONGEST]} [... {len(printable) - _LONGEST} more characters]"
     )

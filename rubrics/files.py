@@ -41,8 +41,7 @@ def read_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
         raw = handle.read(largest + 1)
     if len(raw) > largest:
         raise InvalidFile(
-            f"{path}: larger than {largest:,} bytes",
-            remedy="name a file that a person could have written",
+            f"{path}: larger than {largest:,} bytes", remedy="name a file that a person could have written"
         )
     try:
         text = raw.decode("utf-8-sig")
@@ -160,5 +159,5 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """'did you mean ...', or the list of what is known when nothing is near."""
     known = list(known)
     close = difflib.get_close_matches(word, known[:_COMPARED], n=1, cutoff=0.5)
-    more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known[:_LISTED])}{more}"
+    and_more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known[:_LISTED])}{and_more}"

@@ -49,10 +49,10 @@ class Plugin:
             # Anything may go wrong in somebody else's module; in venire's own it is a bug, and keeps its traceback.
             if packages == [OWN]:
                 raise
-            why = (str(error).splitlines() or [""])[0]
+            reason = (str(error).splitlines() or [""])[0]
             raise BrokenPlugin(
                 f"{self.name!r} ({self.group}) of the package {packages[0]} cannot be imported: "
-                f"{type(error).__name__}: {why}",
+                f"{type(error).__name__}: {reason}",
                 remedy=f"mend or upgrade {packages[0]}, or remove it: pip uninstall {packages[0]}",
             ) from error
 
@@ -60,24 +60,24 @@ class Plugin:
 @cache
 def registered_plugins(group: str) -> Mapping[str, Plugin]:
     """Everything registered under `group`, by name; nothing is imported. Read once: a new plug-in needs a new process."""
-    found: dict[str, dict[str, EntryPoint]] = {}
+    points_by_name: dict[str, dict[str, EntryPoint]] = {}
     # A package that stands on the path twice, as a checkout does beside its installation, registers once.
     for point in sorted(entry_points(group=group), key=lambda p: (p.name, _package(p) != OWN, _package(p))):
-        found.setdefault(point.name, {}).setdefault(_package(point), point)
-    if not found:
+        points_by_name.setdefault(point.name, {}).setdefault(_package(point), point)
+    if not points_by_name:
         raise VenireError(
             f"nothing is registered under {group!r}, not even what venire brings itself",
             remedy="install venire again: pip install, with -e . in a checkout",
         )
-    return {name: Plugin(name, group, points) for name, points in found.items()}
+    return {name: Plugin(name, group, points) for name, points in points_by_name.items()}
 
 
 def plugged_in(group: str, name: str, noun: str) -> Any:
     """What is registered under `name`, imported; an error that names the nearest one when there is nothing."""
-    found = registered_plugins(group)
-    if name not in found:
+    plugins = registered_plugins(group)
+    if name not in plugins:
         raise unknown(group, name, noun)
-    return found[name].load()
+    return plugins[name].load()
 
 
 def unknown(group: str, name: str, noun: str) -> VenireError:
@@ -90,13 +90,13 @@ def unknown(group: str, name: str, noun: str) -> VenireError:
 
 def load_all(group: str) -> dict[str, Any]:
     """Everything registered under `group`, imported, for a list; what cannot be is there as its `BrokenPlugin`."""
-    loaded: dict[str, Any] = {}
+    plugins: dict[str, Any] = {}
     for name, plugin in registered_plugins(group).items():
         try:
-            loaded[name] = plugin.load()
+            plugins[name] = plugin.load()
         except BrokenPlugin as broken:
-            loaded[name] = broken
-    return loaded
+            plugins[name] = broken
+    return plugins
 
 
 def library(group: str) -> dict[str, Path]:
@@ -125,7 +125,7 @@ def library_file(group: str, name: str, noun: str) -> Path:
 
 def _folders(group: str) -> list[Path | BrokenPlugin]:
     """The folders of a library, venire's own first; the error of each that cannot be loaded in its place."""
-    folders = sorted(load_all(group).items(), key=lambda named: (named[0] != OWN, named[0]))
+    folders = sorted(load_all(group).items(), key=lambda entry: (entry[0] != OWN, entry[0]))
     return [folder if isinstance(folder, BrokenPlugin) else Path(folder) for _, folder in folders]
 
 

@@ -31,12 +31,12 @@ class Rating:
 
 def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
     """Each rating of a .csv or .jsonl file in turn; a rating given twice is an error."""
-    required = _WIDE if wide else _LONG
-    seen: dict[tuple[str, str, str, int | None], int] = {}
+    columns = _WIDE if wide else _LONG
+    line_by_key: dict[tuple[str, str, str, int | None], int] = {}
     rows = 0
-    for line, row in read_rows(path, required=required):
+    for line, row in read_rows(path, required=columns):
         rows += 1
-        for column in required:
+        for column in columns:
             if column not in row:
                 raise InvalidFile(
                     f"{path}:{line}: no column {column!r}",
@@ -48,14 +48,14 @@ def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
         for cells in _cells(path, line, row) if wide else [row]:
             rating = _rating(f"{path}:{line}", cells)
             key = (rating.case, rating.rater, rating.attribute, rating.round)
-            if key in seen and rating.value is not None:
+            if key in line_by_key and rating.value is not None:
                 raise InvalidFile(
                     f"{path}:{line}: {rating.rater!r} rated {rating.attribute!r} of {rating.case!r} on line "
-                    f"{seen[key]} too",
+                    f"{line_by_key[key]} too",
                     remedy="keep one of the two, or number them in a column 'round'",
                 )
             if rating.value is not None:
-                seen[key] = line
+                line_by_key[key] = line
             yield rating
     if not rows:
         raise InvalidFile(
@@ -74,16 +74,16 @@ def _cells(path: Path, line: int, row: Mapping[str, Any]) -> Iterator[dict[str, 
         yield {**row, "attribute": attribute, "value": row[attribute]}
 
 
-def _rating(where: str, row: Mapping[str, Any]) -> Rating:
-    named = {column: _text(row[column]) for column in ("case", "rater", "attribute")}
-    for column, text in named.items():
+def _rating(place: str, row: Mapping[str, Any]) -> Rating:
+    texts = {column: _text(row[column]) for column in ("case", "rater", "attribute")}
+    for column, text in texts.items():
         if not text:
-            raise InvalidFile(f"{where}: {column!r} is blank", remedy=f"write the {column} of every rating")
+            raise InvalidFile(f"{place}: {column!r} is blank", remedy=f"write the {column} of every rating")
     rationale = row.get("rationale")
     return Rating(
-        **named,
-        value=_value(where, row["value"]),
-        round=_round(where, row.get("round")),
+        **texts,
+        value=_value(place, row["value"]),
+        round=_round(place, row.get("round")),
         rationale=None if _text(rationale) == "" else str(rationale),
     )
 
@@ -92,23 +92,23 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _value(where: str, value: Any) -> float | str | None:
+def _value(place: str, value: Any) -> float | str | None:
     if value is None or (isinstance(value, str) and value.strip().casefold() in ("", "nan")):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidFile(f"{where}: {value!r} is not a single value", remedy="give a number or a word")
-    number = cell_number(value, where)
+        raise InvalidFile(f"{place}: {value!r} is not a single value", remedy="give a number or a word")
+    number = cell_number(value, place)
     if number is None:
         return str(value).strip()
     if math.isinf(number):
-        raise InvalidFile(f"{where}: {value!r} is not a score", remedy="leave a missing value blank")
+        raise InvalidFile(f"{place}: {value!r} is not a score", remedy="leave a missing value blank")
     return None if math.isnan(number) else number
 
 
-def _round(where: str, value: Any) -> int | None:
+def _round(place: str, value: Any) -> int | None:
     if _text(value) == "":
         return None
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidFile(f"{where}: round {value!r} is not a number", remedy="write 1, 2, ...") from None
+        raise InvalidFile(f"{place}: round {value!r} is not a number", remedy="write 1, 2, ...") from None

@@ -114,15 +114,15 @@ def table_bytes(
     """The rows as a Parquet or an Arrow file; needs pyarrow."""
     need_pyarrow(f"{kind.title()} files")
     pyarrow, parquet, ipc = map(import_module, ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"))
-    schema = pyarrow.schema([(name, getattr(pyarrow, each)()) for name, each in columns.items()])
+    schema = pyarrow.schema([(name, getattr(pyarrow, type_name)()) for name, type_name in columns.items()])
     table = pyarrow.Table.from_pylist([_typed_row(row, columns) for row in rows], schema=schema)
-    written = BytesIO()
+    buffer = BytesIO()
     if kind == "parquet":
-        parquet.write_table(table, written)
+        parquet.write_table(table, buffer)
     else:
-        with ipc.new_file(written, schema) as writer:
+        with ipc.new_file(buffer, schema) as writer:
             writer.write_table(table)
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 def need_pyarrow(what: str) -> None:
@@ -138,7 +138,7 @@ def _table_rows(
     return table.rows
 
 
-def _check_header(where: str, header: Sequence[str], required: tuple[str, ...], otherwise: str) -> None:
+def _check_header(place: str, header: Sequence[str], required: tuple[str, ...], otherwise: str) -> None:
     """An error that names the first column in `required` that a table does not have, and the nearest one that it has.
 
     `this|that` is a column in whose place another may stand.
@@ -148,7 +148,7 @@ def _check_header(where: str, header: Sequence[str], required: tuple[str, ...], 
         if column not in header and not any(name in header for name in instead):
             columns = ", ".join(each.partition("|")[0] for each in required)
             raise InvalidFile(
-                f"{where}: no column {column!r}",
+                f"{place}: no column {column!r}",
                 remedy=f"{near_column(column, header)}the columns {columns} are required{otherwise}",
             )
 
@@ -193,22 +193,22 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(LARGEST_ROW)
-    taken = 0
+    row_size = 0
     """Characters since the last row: a quoted cell may go on for many lines."""
 
     def lines() -> Iterator[str]:
-        nonlocal taken
+        nonlocal row_size
         for number, line in _lines(path):
-            taken += len(line)
-            if taken > LARGEST_ROW:
+            row_size += len(line)
+            if row_size > LARGEST_ROW:
                 raise _too_long(path, number)
             yield from filter(None, _BARE_RETURN.split(line))
 
     text = lines()
-    first = next(text, "")
+    header_line = next(text, "")
     line_number = 1
     try:
-        reader = csv.DictReader(chain([first], text), strict=True, delimiter=_delimiter(first))
+        reader = csv.DictReader(chain([header_line], text), strict=True, delimiter=_delimiter(header_line))
         header = list(reader.fieldnames or [])
         for name, times in Counter(filter(None, header)).items():
             if times > 1:
@@ -223,7 +223,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
         if header:
             _check_header(f"{path}:1", header, required, otherwise)
         for row in reader:
-            taken, line_number = 0, reader.line_num
+            row_size, line_number = 0, reader.line_num
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())
             if cells != len(header):
                 raise InvalidFile(
@@ -240,7 +240,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
 def _delimiter(header: str) -> str:
     """What stands between a header's columns: a comma, or what the Excel of many countries writes in its place."""
     return max(
-        _DELIMITERS, key=lambda each: sum(1 for row in csv.reader([header], delimiter=each) for _ in row)
+        _DELIMITERS, key=lambda mark: sum(1 for row in csv.reader([header], delimiter=mark) for _ in row)
     )
 
 
@@ -280,8 +280,8 @@ def parquet_table(path: Path) -> Table:
     try:
         file = parquet.ParquetFile(path)
     except (pyarrow.ArrowInvalid, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a Parquet file"
-        raise InvalidFile(f"{path}: {why}", remedy="check the path, or save the table as .csv") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a Parquet file"
+        raise InvalidFile(f"{path}: {reason}", remedy="check the path, or save the table as .csv") from None
     return Table(0, tuple(file.schema_arrow.names), _batch_rows(file.iter_batches()))
 
 
@@ -291,11 +291,11 @@ def arrow_table(path: Path) -> Table:
     pyarrow, ipc = import_module("pyarrow"), import_module("pyarrow.ipc")
     try:
         content = path.read_bytes()
-        opened = ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream
-        table = opened(pyarrow.py_buffer(content)).read_all()
+        open_table = ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream
+        table = open_table(pyarrow.py_buffer(content)).read_all()
     except (pyarrow.ArrowInvalid, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "not an Arrow file"
-        raise InvalidFile(f"{path}: {why}", remedy="check the path, or save the table as .csv") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not an Arrow file"
+        raise InvalidFile(f"{path}: {reason}", remedy="check the path, or save the table as .csv") from None
     return Table(0, tuple(table.schema.names), _batch_rows(table.to_batches()))
 
 

@@ -79,16 +79,16 @@ class Rubric(BaseModel):
 
     @model_validator(mode="after")
     def _attributes_fit(self) -> Self:
-        seen: set[str] = set()
+        names: set[str] = set()
         for number, attribute in enumerate(self.attributes):
             at = ("attributes", number)
             for name in filter(None, (attribute.name, attribute.reverse_as)):
-                if name in seen:
+                if name in names:
                     raise wrong(f"the name {name!r} is used twice\ngive every attribute its own name", *at)
-                seen.add(name)
+                names.add(name)
             if attribute.scale not in self.scales:
-                told = f"scale {attribute.scale!r} is not defined\n{nearest(attribute.scale, self.scales)}"
-                raise wrong(told, *at, "scale")
+                message = f"scale {attribute.scale!r} is not defined\n{nearest(attribute.scale, self.scales)}"
+                raise wrong(message, *at, "scale")
             scale = self.scales[attribute.scale]
             if attribute.anchors and list(attribute.anchors) != list(scale.anchors):
                 raise wrong(
@@ -97,23 +97,25 @@ class Rubric(BaseModel):
                     *at,
                     "anchors",
                 )
-            for other, value in attribute.asked_if.items():
-                self._check_condition(attribute, other, value, (*at, "asked_if", other))
+            for condition, value in attribute.asked_if.items():
+                self._check_condition(attribute, condition, value, (*at, "asked_if", condition))
             if attribute.reverse_as and not scale.ordered:
                 raise wrong("a scale without order cannot be reversed\nremove it", *at, "reverse_as")
         return self
 
     def _check_condition(
-        self, attribute: Attribute, other: str, value: Value, at: tuple[str | int, ...]
+        self, attribute: Attribute, condition: str, value: Value, at: tuple[str | int, ...]
     ) -> None:
         """Raises where a condition names no attribute before this one, or a value that it cannot have."""
-        names = [each.name for each in self.attributes]
-        before = names[: names.index(attribute.name)]
-        if other not in before:
-            raise wrong(f"{other!r} is no attribute before {attribute.name!r}\n{nearest(other, before)}", *at)
-        legal = self.scales[next(a.scale for a in self.attributes if a.name == other)].values
+        names = [a.name for a in self.attributes]
+        earlier = names[: names.index(attribute.name)]
+        if condition not in earlier:
+            raise wrong(
+                f"{condition!r} is no attribute before {attribute.name!r}\n{nearest(condition, earlier)}", *at
+            )
+        legal = self.scales[next(a.scale for a in self.attributes if a.name == condition)].values
         if value not in legal:
-            raise wrong(f"{value!r} is no value of {other!r}\nuse one of {list(legal)}", *at)
+            raise wrong(f"{value!r} is no value of {condition!r}\nuse one of {list(legal)}", *at)
 
     @model_validator(mode="after")
     def _compares(self) -> Self:
@@ -138,15 +140,15 @@ class Rubric(BaseModel):
 
     @model_validator(mode="after")
     def _composites_add_up(self) -> Self:
-        known = [*self.by_name, *self.reversed_names]
+        names = [*self.by_name, *self.reversed_names]
         for composite, weights in self.composites.items():
             at = ("composites", composite)
             for part in weights:
-                if part not in known:
-                    raise wrong(f"{part!r} is no attribute\n{nearest(part, known)}", *at, part)
+                if part not in names:
+                    raise wrong(f"{part!r} is no attribute\n{nearest(part, names)}", *at, part)
             if not math.isclose(total := sum(weights.values()), 1.0, abs_tol=1e-9):
                 raise wrong(f"the weights sum to {total:g}\nmake them sum to 1", *at)
-            if composite in known:
+            if composite in names:
                 raise wrong("a composite needs a name of its own\nrename it", *at)
         return self
 
@@ -238,24 +240,24 @@ class Rubric(BaseModel):
 
         The reference only if the rubric shows it; the system, the group and the metadata never.
         """
-        found: list[Exhibit] = []
+        exhibits: list[Exhibit] = []
         if case.question:
-            found.append(Exhibit(name="question", text=case.question))
+            exhibits.append(Exhibit(name="question", text=case.question))
         if case.audience:
-            found.append(Exhibit(name="audience", text=case.audience))
+            exhibits.append(Exhibit(name="audience", text=case.audience))
         single = len(case.source) == 1
         for number, note in enumerate(case.source, 1):
-            found.append(Exhibit(name="source" if single else f"source {number}", text=note))
+            exhibits.append(Exhibit(name="source" if single else f"source {number}", text=note))
         if self.reference == "shown" and case.reference:
-            found.append(Exhibit(name="reference", text=case.reference))
+            exhibits.append(Exhibit(name="reference", text=case.reference))
         if case.output_b is None:
-            found.append(Exhibit(name="output", text=case.output))
+            exhibits.append(Exhibit(name="output", text=case.output))
         else:
-            found += [
+            exhibits += [
                 Exhibit(name="output A", text=case.output),
                 Exhibit(name="output B", text=case.output_b),
             ]
-        return tuple(found)
+        return tuple(exhibits)
 
     def derived_scores(self, values: Mapping[str, Value]) -> dict[str, float]:
         """Reversed scores and composites that `values` suffice for; a composite with a part missing is left out."""
@@ -277,8 +279,7 @@ class Rubric(BaseModel):
 
 PAIR_SCALES = tuple(tuple(range(-steps, steps + 1)) for steps in (1, 2, 3))
 PREFERENCE = Scale(
-    level="ordinal",
-    anchors={-1: "Output A is better.", 0: "Neither is better.", 1: "Output B is better."},
+    level="ordinal", anchors={-1: "Output A is better.", 0: "Neither is better.", 1: "Output B is better."}
 )
 _WHICH = "Which output does better on this question? {question}{ends}"
 

@@ -76,16 +76,15 @@ class CostMatrix(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_rows(cls, written: Any) -> Any:
+    def _from_rows(cls, cells: Any) -> Any:
         """The rows and the abstention are written side by side; in JSON, where every key is a word, as pairs."""
-        if isinstance(written, list):
-            written = {
-                key: dict(map(tuple, row)) if isinstance(row, list) else row
-                for key, row in map(tuple, written)
+        if isinstance(cells, list):
+            cells = {
+                key: dict(map(tuple, row)) if isinstance(row, list) else row for key, row in map(tuple, cells)
             }
-        if not isinstance(written, Mapping) or set(written) == {"rows", ABSTENTION}:
-            return written
-        rows = {key: row for key, row in written.items() if key != ABSTENTION}
+        if not isinstance(cells, Mapping) or set(cells) == {"rows", ABSTENTION}:
+            return cells
+        rows = {key: row for key, row in cells.items() if key != ABSTENTION}
         for key, row in rows.items():
             if isinstance(key, str) and isinstance(row, int | float):
                 raise wrong(f"unknown key {key!r}\n{nearest(key, [ABSTENTION])}", key)
@@ -94,13 +93,13 @@ class CostMatrix(BaseModel):
                     f"the row of {key!r} is no mapping\nwrite what each answer is worth: {{ANSWER: NUMBER, ...}}",
                     _step(key),
                 )
-        if ABSTENTION not in written:
+        if ABSTENTION not in cells:
             raise wrong("what an abstention is worth is missing\nadd abstention: NUMBER")
-        return {"rows": rows, ABSTENTION: written[ABSTENTION]}
+        return {"rows": rows, ABSTENTION: cells[ABSTENTION]}
 
     @model_serializer(mode="plain", when_used="json")
     def _as_pairs(self) -> list[list[Any]]:
-        rows = [[key, [[given, worth] for given, worth in row.items()]] for key, row in self.rows.items()]
+        rows = [[key, [[value, worth] for value, worth in row.items()]] for key, row in self.rows.items()]
         return [*rows, [ABSTENTION, self.abstention]]
 
     def check_square(self, values: tuple[Value, ...]) -> None:
@@ -119,16 +118,16 @@ class CostMatrix(BaseModel):
         return self.abstention if given is None else row[given]
 
 
-def _check_names(found: list[Value], values: tuple[Value, ...], *at: Value) -> None:
+def _check_names(names: list[Value], values: tuple[Value, ...], *at: Value) -> None:
     place = [_step(part) for part in at]
     row = f"in the row of {at[1]!r}, the answer" if at[1:] else "the row of"
-    for name in found:
+    for name in names:
         if name not in values:
-            known = [*map(str, values), *([] if at[1:] else [ABSTENTION])]
-            problem = f"{name!r} is no value of the scale\n{nearest(str(name), known)}"
+            legal = [*map(str, values), *([] if at[1:] else [ABSTENTION])]
+            problem = f"{name!r} is no value of the scale\n{nearest(str(name), legal)}"
             raise wrong(problem, *place, _step(name))
     for value in values:
-        if value not in found:
+        if value not in names:
             raise wrong(f"{row} {value!r} is missing\ngive every value of the scale: {list(values)}", *place)
 
 

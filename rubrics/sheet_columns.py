@@ -86,17 +86,17 @@ class SheetColumns:
 
     def of(self, role: Role) -> tuple[str, ...]:
         """The columns with this role, in the sheet's order."""
-        return tuple(name for name, held in self.roles.items() if held == role)
+        return tuple(name for name, column_role in self.roles.items() if column_role == role)
 
     def one(self, role: Role) -> str | None:
         return next(iter(self.of(role)), None)
 
     def with_role(self, column: str, role: Role) -> SheetColumns:
         """The columns with another role for one; whichever had it before, where only one can, is kept as it is."""
-        taken: dict[str, Role] = {
-            name: "kept" if role in ONCE and held == role else held for name, held in self.roles.items()
+        roles: dict[str, Role] = {
+            name: "kept" if role in ONCE and used == role else used for name, used in self.roles.items()
         }
-        return replace(self, roles={**taken, column: role})
+        return replace(self, roles={**roles, column: role})
 
 
 def guess_columns(
@@ -108,22 +108,22 @@ def guess_columns(
         if attribute_name(column) in attributes:
             roles[column] = "rating"
     for role, names in _NAMES.items():
-        known = names.split("|")
+        spellings = names.split("|")
         free = [column for column in columns if column not in roles]
-        found = next((c for name in known for c in free if _plain(c) == name), None)
-        if found is not None:
-            roles[found] = role
+        match = next((c for name in spellings for c in free if _plain(c) == name), None)
+        if match is not None:
+            roles[match] = role
     cells = {column: [row.get(column, "").strip() for row in rows] for column in columns}
-    for column in (each for each in columns if each not in roles and _is_text(cells[each])):
+    for column in (name for name in columns if name not in roles and _is_text(cells[name])):
         ending = next((role for name, role in _ENDINGS if _plain(column).endswith(f" {name}")), None)
         if ending is not None and (ending == "source" or ending not in roles.values()):
             roles[column] = ending
     for role, endings in _SHORT_ENDINGS:
-        free = [each for each in columns if each not in roles and not _is_text(cells[each])]
+        free = [name for name in columns if name not in roles and not _is_text(cells[name])]
         if role not in roles.values() and (
-            found := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
+            match := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
         ):
-            roles[found] = role
+            roles[match] = role
     if "output" not in roles.values():
         longest = max(
             (column for column in columns if column not in roles),
@@ -147,16 +147,16 @@ def scores_by_person(columns: SheetColumns) -> dict[str, tuple[str, str]]:
         return {}
     for form in _BY_PERSON:
         parts = [match.groups() for name in names if (match := form.fullmatch(name.strip()))]
-        first, second = ({part[side].strip() for part in parts} for side in (0, 1))
-        if len(parts) < len(names) or len(set(parts)) < len(first) * len(second):
+        heads, tails = ({part[side].strip() for part in parts} for side in (0, 1))
+        if len(parts) < len(names) or len(set(parts)) < len(heads) * len(tails):
             continue
-        persons = [all(map(_PERSON.search, side)) for side in (first, second)]
-        alone = [len(side) > 1 == len(other) for side, other in ((first, second), (second, first))]
-        told = persons if persons[0] != persons[1] else alone
-        if told[0] != told[1]:
-            who = 0 if told[0] else 1
+        persons = [all(map(_PERSON.search, side)) for side in (heads, tails)]
+        varying = [len(side) > 1 == len(other) for side, other in ((heads, tails), (tails, heads))]
+        is_person = persons if persons[0] != persons[1] else varying
+        if is_person[0] != is_person[1]:
+            person_side = 0 if is_person[0] else 1
             return {
-                name: (part[who].strip(), part[1 - who].strip())
+                name: (part[person_side].strip(), part[1 - person_side].strip())
                 for name, part in zip(names, parts, strict=True)
             }
     return {}
@@ -168,12 +168,12 @@ def rows_by_person(
     """Each row once for each person, with the person under `rater` and that person's scores under what they are of."""
     people = dict.fromkeys(person for person, _ in scores.values())
     roles = {name: role for name, role in columns.roles.items() if name not in scores}
-    roles |= {"rater": "rater", **{what: "rating" for _, what in scores.values()}}
+    roles |= {"rater": "rater", **{subject: "rating" for _, subject in scores.values()}}
     unpivoted = [
         {
             **{name: cell for name, cell in row.items() if name not in scores},
             "rater": person,
-            **{what: row.get(name, "") for name, (whose, what) in scores.items() if whose == person},
+            **{subject: row.get(name, "") for name, (judge, subject) in scores.items() if judge == person},
         }
         for row in rows
         for person in people
@@ -190,11 +190,11 @@ def attribute_name(column: str) -> str:
 
 def attribute_names(columns: Sequence[str]) -> dict[str, str]:
     """By column, a name that no other has; those that cannot be written in plain letters are numbered."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for place, column in enumerate(columns, 1):
         name = attribute_name(column)
-        found[column] = name if name and name not in found.values() else f"{name or 'attribute'}_{place}"
-    return found
+        names[column] = name if name and name not in names.values() else f"{name or 'attribute'}_{place}"
+    return names
 
 
 def _plain(column: str) -> str:
@@ -207,18 +207,18 @@ def _ends_with(column: str, words: Sequence[str]) -> bool:
 
 def _may_be(role: Role, cells: Sequence[str]) -> bool:
     """Whether cells tell every row apart, as an id must, or not every one, as the name of a system."""
-    given = [cell for cell in cells if cell]
-    distinct = len(set(given)) == len(given)
-    return bool(given) and (distinct and len(given) > 1 if role == "id" else not distinct or len(given) == 1)
+    texts = [cell for cell in cells if cell]
+    distinct = len(set(texts)) == len(texts)
+    return bool(texts) and (distinct and len(texts) > 1 if role == "id" else not distinct or len(texts) == 1)
 
 
 def _is_text(cells: Sequence[str]) -> bool:
-    given = [cell for cell in cells if cell]
-    return bool(given) and sum(map(len, given)) >= _TEXT * len(given)
+    texts = [cell for cell in cells if cell]
+    return bool(texts) and sum(map(len, texts)) >= _TEXT * len(texts)
 
 
 def _is_scores(cells: Sequence[str]) -> bool:
     """Whether the cells are whole numbers of a small scale, as people give scores."""
-    given = [cell for cell in cells if cell]
-    scores = {cell for cell in given if cell.isdecimal() and int(cell) in _SCORES}
-    return len(scores) > 1 and len(scores) <= _MOST_SCORES and all(cell in scores for cell in given)
+    texts = [cell for cell in cells if cell]
+    scores = {cell for cell in texts if cell.isdecimal() and int(cell) in _SCORES}
+    return len(scores) > 1 and len(scores) <= _MOST_SCORES and all(cell in scores for cell in texts)

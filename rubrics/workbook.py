@@ -60,11 +60,11 @@ def open_sheet(path: Path) -> Iterator[WorkbookSheet]:
         assert process.stdout is not None
         try:
             lines = map(json.loads, process.stdout)
-            opened = next(lines, None)
-            if opened is None:
+            header = next(lines, None)
+            if header is None:
                 raise _too_large(file)
-            _check_opened(file, name, opened)
-            yield WorkbookSheet(opened["sheet"], tuple(opened["sheets"]), _rows(file, lines, process))
+            _check_opened(file, name, header)
+            yield WorkbookSheet(header["sheet"], tuple(header["sheets"]), _rows(file, lines, process))
         finally:
             process.kill()
 
@@ -114,17 +114,17 @@ def _archive_size(file: Path) -> int:
         raise _unreadable(file) from None
 
 
-def _check_opened(file: Path, name: str, opened: dict[str, Any]) -> None:
-    match opened.get("failure"):
+def _check_opened(file: Path, name: str, header: dict[str, Any]) -> None:
+    match header.get("failure"):
         case None:
-            if opened["width"] > MOST_COLUMNS:
+            if header["width"] > MOST_COLUMNS:
                 raise InvalidFile(
                     f"{file}: more than {MOST_COLUMNS:,} columns", remedy="remove the empty columns"
                 )
         case "sheet":
             raise InvalidFile(
                 f"{file}: no sheet named {name!r}",
-                remedy=f"its sheets: {', '.join(opened['sheets'][:_LISTED])}",
+                remedy=f"its sheets: {', '.join(header['sheets'][:_LISTED])}",
             )
         case "password":
             raise InvalidFile(f"{file}: a workbook with a password", remedy="save it without one, or as .csv")

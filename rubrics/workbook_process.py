@@ -17,12 +17,12 @@ def main(path: str, name: str, unpacked: int) -> None:
 
     try:
         with calamine.load_workbook(path) as book:
-            shown = _visible_sheets(calamine, book)
+            sheets = _visible_sheets(calamine, book)
             if name and name not in book.sheet_names:
-                _print_line({"failure": "sheet", "sheets": shown})
+                _print_line({"failure": "sheet", "sheets": sheets})
                 return
-            sheet = book.get_sheet_by_name(name or shown[0])
-            _print_line({"sheet": sheet.name, "sheets": shown, "width": sheet.width})
+            sheet = book.get_sheet_by_name(name or sheets[0])
+            _print_line({"sheet": sheet.name, "sheets": sheets, "width": sheet.width})
             for cells in sheet.iter_rows():
                 _print_line([_plain(cell) for cell in cells])
     except calamine.PasswordError:

@@ -49,7 +49,7 @@ class Written:
         for step in at:
             plain = plain[step]
         reach = len(at)
-        inside = {where[reach:]: line for where, line in self.lines.items() if where[:reach] == at}
+        inside = {location[reach:]: line for location, line in self.lines.items() if location[:reach] == at}
         return Written(self.path, plain, inside)
 
     def line(self, *at: int | str) -> int:
@@ -61,10 +61,12 @@ class Written:
         try:
             return model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
-            detail, *more = _in_file_order(error, self.lines)
+            detail, *further = _in_file_order(error, self.lines)
             first = _explain(self.path, detail, model, self.lines)
-            if more:
-                first = InvalidFile(first.problem, remedy=f"{first.remedy} ({len(more)} more after this one)")
+            if further:
+                first = InvalidFile(
+                    first.problem, remedy=f"{first.remedy} ({len(further)} more after this one)"
+                )
             raise first from None
 
     def wrongs(self, model: type[BaseModel]) -> list[InvalidFile]:
@@ -73,11 +75,11 @@ class Written:
             model.model_validate(self.plain, context={"beside": self.path.parent})
         except ValidationError as error:
             details = _in_file_order(error, self.lines)
-            told = [_explain(self.path, detail, model, self.lines) for detail in details[:_LISTED]]
+            problems = [_explain(self.path, detail, model, self.lines) for detail in details[:_LISTED]]
             if len(details) > _LISTED:
-                more = f"{self.path}: {len(details) - _LISTED:,} more things are wrong"
-                told.append(InvalidFile(more, remedy="mend these first"))
-            return told
+                rest_count = f"{self.path}: {len(details) - _LISTED:,} more things are wrong"
+                problems.append(InvalidFile(rest_count, remedy="mend these first"))
+            return problems
         return []
 
 
@@ -128,9 +130,9 @@ def inner_errors(
 
 def _in_file_order(error: ValidationError, lines: Mapping[Location, int]) -> list[ErrorDetails]:
     """The errors in the file's own order: what is wrong inside an item is said of the item, not of what is around it."""
-    found = error.errors()
-    around = {d["loc"][:length] for d in found for length in range(len(d["loc"]))}
-    details = list({d["loc"]: d for d in reversed(found) if d["loc"] not in around}.values())
+    all_details = error.errors()
+    around = {d["loc"][:length] for d in all_details for length in range(len(d["loc"]))}
+    details = list({d["loc"]: d for d in reversed(all_details) if d["loc"] not in around}.values())
     # A misspelt key comes before the key it leaves missing.
     details.sort(key=lambda d: (_kind(d) != "extra_forbidden", _line(d["loc"], lines)))
     return details
@@ -143,27 +145,27 @@ def _explain(
     if detail["type"] == "inner_error":
         model, detail = detail["ctx"]["model"], detail["ctx"]["detail"]
         at = detail["loc"]
-    where = ".".join(str(part) for part in _visible(loc, lines)) or "the file"
-    problem, remedy = f"{where}: {detail['msg']}", f"correct {where}"
+    place = ".".join(str(part) for part in _visible(loc, lines)) or "the file"
+    problem, remedy = f"{place}: {detail['msg']}", f"correct {place}"
     if detail["type"] == "extra_forbidden":
         problem = f"unknown key {str(loc[-1])!r}" + (
-            f" in {where.rpartition('.')[0]}" if "." in where else ""
+            f" in {place.rpartition('.')[0]}" if "." in place else ""
         )
         remedy = nearest(str(loc[-1]), _fields_at(model, at[:-1]))
     elif detail["type"] == "missing":
-        problem = f"{where}: missing"
+        problem = f"{place}: missing"
         remedy = f"add {str(loc[-1])!r}"
     elif detail["type"] == "value_error":
-        problem = (f"{where}: " if loc else "") + detail["msg"].removeprefix("Value error, ")
-        problem, _, said = problem.partition("\n")
-        remedy = said.strip() or remedy
+        problem = (f"{place}: " if loc else "") + detail["msg"].removeprefix("Value error, ")
+        problem, _, advice = problem.partition("\n")
+        remedy = advice.strip() or remedy
     elif detail["type"] in ("tuple_type", "list_type"):
-        problem = f"{where}: expected a list" + (
+        problem = f"{place}: expected a list" + (
             f" (found {detail['input']!r})" if isinstance(detail["input"], str | int | float) else ""
         )
-        remedy = f"write {where} as a list"
+        remedy = f"write {place} as a list"
     elif "input" in detail and isinstance(detail["input"], str | int | float | bool):
-        problem = f"{where}: {detail['msg']} (found {detail['input']!r})"
+        problem = f"{place}: {detail['msg']} (found {detail['input']!r})"
     return InvalidFile(f"{path}:{_line(loc, lines)}: {problem}", remedy=remedy)
 
 
@@ -173,11 +175,11 @@ def _kind(detail: ErrorDetails) -> str:
 
 def _visible(loc: Location, lines: Mapping[Location, int]) -> list[int | str]:
     """The part of pydantic's location that the file's author wrote, and the field that is missing."""
-    shown: list[int | str] = []
+    visible: list[int | str] = []
     for part in loc:
-        if (*shown, part) in lines or part == loc[-1]:
-            shown.append(part)
-    return shown
+        if (*visible, part) in lines or part == loc[-1]:
+            visible.append(part)
+    return visible
 
 
 def _line(loc: Location, lines: Mapping[Location, int]) -> int:
@@ -252,8 +254,8 @@ class _PlainLoader(_Loader):
 
 
 _PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _SURPRISES]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    character: [(tag, pattern) for tag, pattern in resolvers if tag not in _SURPRISES]
+    for character, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _PlainLoader.add_implicit_resolver(
     f"{_CORE}bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
@@ -312,9 +314,9 @@ class _Plain:
             key = self._key(key_node)
             if key in plain:
                 raise self._error(key_node, f"the key {key!r} is written twice", "keep one of the two")
-            here = (*at, key if isinstance(key, int) else str(key))
-            self.lines[here] = key_node.start_mark.line + 1
-            plain[key] = self.value(value_node, here)
+            child_at = (*at, key if isinstance(key, int) else str(key))
+            self.lines[child_at] = key_node.start_mark.line + 1
+            plain[key] = self.value(value_node, child_at)
         return plain
 
     def _key(self, node: yaml.Node) -> Hashable:
@@ -391,8 +393,8 @@ def or_written_as(*shorter: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     """For `json_schema_extra` of a model that a file may also write in a shorter form: the schema takes either."""
 
     def widen(schema: dict[str, Any]) -> None:
-        whole = dict(schema)
+        full_schema = dict(schema)
         schema.clear()
-        schema |= {"anyOf": [*shorter, whole]}
+        schema |= {"anyOf": [*shorter, full_schema]}
 
     return widen

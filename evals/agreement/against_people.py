@@ -43,28 +43,28 @@ def coefficients(grid: Matrix, scale: Scale) -> dict[str, Estimate]:
     """
     if not grid.cases:
         return nothing("no case has both the arm's score and one of people")
-    own = AGAINST_PEOPLE
+    jackknife = AGAINST_PEOPLE
     if not scale.numeric:
         return nothing("needs numbers; the values are words", n=len(grid.cases)) | {
-            "kappa": cohen_kappa(grid, jackknife=own),
-            "exact": percent_agreement(grid, jackknife=own),
+            "kappa": cohen_kappa(grid, jackknife=jackknife),
+            "exact": percent_agreement(grid, jackknife=jackknife),
         }
     legal, note = _on_scale(grid, scale)
     values = list(map(float, scale.values)) or None
     by_category = {
-        "kappa": cohen_kappa(legal, jackknife=own, raters=RATERS),
-        "ac2": gwet_ac(legal, weighting="quadratic", categories=values, jackknife=own),
-        "exact": percent_agreement(legal, jackknife=own),
+        "kappa": cohen_kappa(legal, jackknife=jackknife, raters=RATERS),
+        "ac2": gwet_ac(legal, weighting="quadratic", categories=values, jackknife=jackknife),
+        "exact": percent_agreement(legal, jackknife=jackknife),
     }
     estimates = {
-        "icc3k": icc(grid, form="icc3k", jackknife=own),
-        "kappa_quadratic": cohen_kappa(grid, weighting="quadratic", jackknife=own, raters=RATERS),
-        "alpha_ordinal": krippendorff_alpha(grid, level="ordinal", jackknife=own),
-        "spearman": spearman(grid, jackknife=own, raters=RATERS),
-        "offset": offset(grid, jackknife=own, raters=RATERS),
-        "mae": mae(grid, jackknife=own, raters=RATERS),
-        "rmse": rmse(grid, jackknife=own, raters=RATERS),
-        **{name: _with(each, note) for name, each in by_category.items()},
+        "icc3k": icc(grid, form="icc3k", jackknife=jackknife),
+        "kappa_quadratic": cohen_kappa(grid, weighting="quadratic", jackknife=jackknife, raters=RATERS),
+        "alpha_ordinal": krippendorff_alpha(grid, level="ordinal", jackknife=jackknife),
+        "spearman": spearman(grid, jackknife=jackknife, raters=RATERS),
+        "offset": offset(grid, jackknife=jackknife, raters=RATERS),
+        "mae": mae(grid, jackknife=jackknife, raters=RATERS),
+        "rmse": rmse(grid, jackknife=jackknife, raters=RATERS),
+        **{name: _with(estimate, note) for name, estimate in by_category.items()},
     }
     return beside_refused({name: estimates[name] for name in MEASURES})
 
@@ -90,10 +90,10 @@ def _on_scale(grid: Matrix, scale: Scale) -> tuple[Matrix, str]:
     if not scale.values:
         return grid, ""
     legal = nearest_legal(grid.values, [float(value) for value in scale.values])
-    moved = int((legal != grid.values).sum())
-    if not moved:
+    moved_count = int((legal != grid.values).sum())
+    if not moved_count:
         return grid, ""
-    return replace(grid, values=legal), f"{moved} scores between two values went to the nearest"
+    return replace(grid, values=legal), f"{moved_count} scores between two values went to the nearest"
 
 
 def _with(estimate: Estimate, note: str) -> Estimate:

@@ -46,8 +46,8 @@ class Bands(NamedTuple):
         return Band(words.pop(), self.source) if len(words) == 1 else None
 
     def _word(self, value: float) -> str:
-        shown = self.shown(value)
-        return next(word for floor, word in self.floors if shown >= floor)
+        rounded = self.shown(value)
+        return next(word for floor, word in self.floors if rounded >= floor)
 
 
 LANDIS_KOCH = Bands(
@@ -64,12 +64,10 @@ LANDIS_KOCH = Bands(
     shown=lambda value: round(value, 2),
 )
 KOO_LI = Bands(
-    "Koo and Li (2016)",
-    ((0.9, "excellent"), (0.75, "good"), (0.5, "moderate"), (-math.inf, "poor")),
+    "Koo and Li (2016)", ((0.9, "excellent"), (0.75, "good"), (0.5, "moderate"), (-math.inf, "poor"))
 )
 KRIPPENDORFF = Bands(
-    "Krippendorff (2004)",
-    ((0.8, "reliable"), (0.667, "tentative"), (-math.inf, "unreliable")),
+    "Krippendorff (2004)", ((0.8, "reliable"), (0.667, "tentative"), (-math.inf, "unreliable"))
 )
 SCHOBER = Bands(
     "Schober, Boer and Schwarte (2018)",
@@ -142,13 +140,13 @@ def is_text(values: pd.Series) -> bool:
 def registered_coefficients() -> dict[str, Coefficient]:
     """Every coefficient that is registered, by name, in the order in which they are shown."""
     everyone: list[Coefficient] = [plugin.load() for plugin in registered_plugins(GROUP).values()]
-    return {each.name: each for each in sorted(everyone, key=lambda each: (each.place, each.name))}
+    return {c.name: c for c in sorted(everyone, key=lambda c: (c.place, c.name))}
 
 
 def band(coefficient: str, estimate: Estimate) -> Band | None:
     """What a coefficient is called where its whole interval bears the word; None where nobody has words for it."""
-    known = registered_coefficients().get(coefficient)
-    return None if known is None or known.bands is None else known.bands.band(estimate)
+    registered = registered_coefficients().get(coefficient)
+    return None if registered is None or registered.bands is None else registered.bands.band(estimate)
 
 
 DOMINANT = 0.75
@@ -183,21 +181,21 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
         level: As declared; None where it is not.
         found: The coefficients of these ratings.
     """
-    known = ratings.dropna(subset=["value"])
-    raters, cases = known["rater"].nunique(), known["case"].nunique()
-    if raters < 2 or not known["case"].duplicated().any():
+    rated = ratings.dropna(subset=["value"])
+    raters, cases = rated["rater"].nunique(), rated["case"].nunique()
+    if raters < 2 or not rated["case"].duplicated().any():
         return Choice(None, "no case has the ratings of two raters")
-    share = float(known["value"].value_counts(normalize=True).iloc[0])
+    share = float(rated["value"].value_counts(normalize=True).iloc[0])
     if share == 1:
         return Choice(None, "everyone gave one value throughout: say that, for no coefficient can")
-    whole = len(known) == raters * cases
-    words = is_text(known["value"])
+    complete = len(rated) == raters * cases
+    words = is_text(rated["value"])
     unordered = level in ("nominal", "binary") or (level is None and words)
-    short = level == "ordinal" or (level is None and known["value"].nunique() <= SHORT)
-    who = f"{raters} raters of {cases} cases" + ("" if whole else ", not all of whom rated every case")
-    for name, why in _candidates(unordered, short, whole, raters, share):
+    short = level == "ordinal" or (level is None and rated["value"].nunique() <= SHORT)
+    design = f"{raters} raters of {cases} cases" + ("" if complete else ", not all of whom rated every case")
+    for name, reason in _candidates(unordered, short, complete, raters, share):
         if name in found and found[name].defined:
-            return Choice(name, f"{who}; {why}")
+            return Choice(name, f"{design}; {reason}")
     return Choice(None, "no coefficient that fits the design is defined; the table says why")
 
 
@@ -208,35 +206,35 @@ def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
     )
     if sure is None:
         return estimates
-    beside = estimates[sure]
-    words = f"{STANDS_IN[sure]} is {beside.value:.2f} [{beside.low:.2f}, {beside.high:.2f}]"
+    substitute = estimates[sure]
+    words = f"{STANDS_IN[sure]} is {substitute.value:.2f} [{substitute.low:.2f}, {substitute.high:.2f}]"
     return {
-        name: replace(each, note=f"{each.note}; {words}") if "depart together" in each.note else each
-        for name, each in estimates.items()
+        name: replace(e, note=f"{e.note}; {words}") if "depart together" in e.note else e
+        for name, e in estimates.items()
     }
 
 
 def _candidates(
-    unordered: bool, short: bool, whole: bool, raters: int, share: float
+    unordered: bool, short: bool, complete: bool, raters: int, share: float
 ) -> list[tuple[str, str]]:
     """Coefficients that fit, best first, each with the reason."""
-    ranked: list[tuple[str, str]] = []
+    candidates: list[tuple[str, str]] = []
     if share >= DOMINANT and (unordered or short):
         name = "ac1" if unordered else "ac2"
-        ranked.append((name, f"one value is {share:.0%} of all ratings, where kappa and alpha collapse and {name.upper()} does not"))  # fmt: skip
+        candidates.append((name, f"one value is {share:.0%} of all ratings, where kappa and alpha collapse and {name.upper()} does not"))  # fmt: skip
     if unordered:
-        if whole and raters == 2:
-            ranked.append(("kappa", "categories without an order, beyond what both raters' habits give by chance"))  # fmt: skip
-        if whole and raters > 2:
-            ranked.append(("fleiss", "categories without an order, more than two raters"))
-        return [*ranked, ("alpha_nominal", "alpha takes any number of raters and missing ratings")]
+        if complete and raters == 2:
+            candidates.append(("kappa", "categories without an order, beyond what both raters' habits give by chance"))  # fmt: skip
+        if complete and raters > 2:
+            candidates.append(("fleiss", "categories without an order, more than two raters"))
+        return [*candidates, ("alpha_nominal", "alpha takes any number of raters and missing ratings")]
     if short:
-        if whole and raters == 2:
-            ranked.append(("kappa_quadratic", "an ordered scale: a miss by two counts four times a miss by one"))  # fmt: skip
-        return [*ranked, ("alpha_ordinal", "an ordered scale whose steps need not be equal; alpha takes any number of raters and missing ratings")]  # fmt: skip
-    if whole:
-        ranked.append(("icc2", "numbers with equal steps, absolute agreement of one rating by raters who stand for others like them; where their mean is used, report icc2k too"))  # fmt: skip
-    return [*ranked, ("alpha_interval", "numbers with equal steps; alpha takes missing ratings")]
+        if complete and raters == 2:
+            candidates.append(("kappa_quadratic", "an ordered scale: a miss by two counts four times a miss by one"))  # fmt: skip
+        return [*candidates, ("alpha_ordinal", "an ordered scale whose steps need not be equal; alpha takes any number of raters and missing ratings")]  # fmt: skip
+    if complete:
+        candidates.append(("icc2", "numbers with equal steps, absolute agreement of one rating by raters who stand for others like them; where their mean is used, report icc2k too"))  # fmt: skip
+    return [*candidates, ("alpha_interval", "numbers with equal steps; alpha takes missing ratings")]
 
 
 _SIGNED = (-1.0, 1.0)

@@ -55,21 +55,21 @@ class Agreement:
     @property
     def table(self) -> pd.DataFrame:
         """One row per attribute and coefficient, with the band that its whole interval falls in; `overall` comes last."""
-        everything = {**self.attributes, "overall": self.overall}
+        estimates_by_name = {**self.attributes, "overall": self.overall}
         return pd.DataFrame(
             [
-                {"attribute": name, "coefficient": coefficient, **cells(coefficient, each)}
-                for name, found in everything.items()
-                for coefficient, each in found.items()
+                {"attribute": name, "coefficient": coefficient, **cells(coefficient, estimate)}
+                for name, estimates in estimates_by_name.items()
+                for coefficient, estimate in estimates.items()
             ]
         )
 
     def to_json(self) -> dict[str, object]:
         """The shape that other programs read; NaN is None, with a note."""
         return {
-            "attributes": {name: _estimates_json(found) for name, found in self.attributes.items()},
+            "attributes": {name: _estimates_json(estimates) for name, estimates in self.attributes.items()},
             "overall": _estimates_json(self.overall),
-            "report": {name: each._asdict() for name, each in self.report.items()},
+            "report": {name: choice._asdict() for name, choice in self.report.items()},
             "notes": list(self.notes),
         }
 
@@ -101,31 +101,31 @@ def agreement(
         method: `f` for the published F intervals of the ICC, which assume normal scores and independent cases.
         seed: As every analysis takes it; nothing is drawn here, and `resamples` has no use either.
     """
-    asked = questions or {}
+    forms = questions or {}
     table = last_round(ratings)
     parts = {str(name): table[table["attribute"] == name] for name in dict.fromkeys(table["attribute"])}
-    declared = {
-        name: asked[name].scale.level if name in asked else _declared_level(name, levels) for name in parts
+    level_by_name = {
+        name: forms[name].scale.level if name in forms else _declared_level(name, levels) for name in parts
     }
     scales: dict[str, Sequence[Value]] = {**(categories or {})}
-    scales |= {name: each.scale.values for name, each in asked.items()}
+    scales |= {name: question.scale.values for name, question in forms.items()}
     attributes = {
-        name: _coefficients(part, declared[name], scales.get(name), method, by="case")
+        name: _coefficients(part, level_by_name[name], scales.get(name), method, by="case")
         for name, part in parts.items()
     }
     outliers = [
-        rater_outliers(part, level=_outlier_level(part["value"], declared[name])).assign(attribute=name)
+        rater_outliers(part, level=_outlier_level(part["value"], level_by_name[name])).assign(attribute=name)
         for name, part in parts.items()
     ]
     raters = (
         pd.concat(outliers, ignore_index=True) if outliers else pd.DataFrame(columns=["attribute", "rater"])
     )
-    overall = _overall(parts, attributes, asked, declared, scales, method)
+    overall = _overall(parts, attributes, forms, level_by_name, scales, method)
     report = {
-        name: coefficient_choice(part, declared[name], attributes[name]) for name, part in parts.items()
+        name: coefficient_choice(part, level_by_name[name], attributes[name]) for name, part in parts.items()
     }
-    notes = _notes(parts, asked, declared, scales, reference)
-    likely = {name: declared[name] or assumed_level(part["value"]) for name, part in parts.items()}
+    notes = _notes(parts, forms, level_by_name, scales, reference)
+    likely = {name: level_by_name[name] or assumed_level(part["value"]) for name, part in parts.items()}
     pooled = set(likely.values())
     likely |= {OVERALL: pooled.pop()} if len(pooled) == 1 else {}
     return Agreement(attributes, overall, raters, notes, report, likely)
@@ -133,41 +133,42 @@ def agreement(
 
 def _notes(
     parts: Mapping[str, pd.DataFrame],
-    asked: Mapping[str, Question],
-    declared: Mapping[str, str | None],
+    forms: Mapping[str, Question],
+    levels: Mapping[str, str | None],
     scales: Mapping[str, Sequence[Value]],
     rule: Rule | None,
 ) -> tuple[str, ...]:
     """Where the raters have no majority, so that nothing else could be held against them."""
     assumed = {
-        name: asked.get(name) or assumed_question(part["value"], declared[name], scales.get(name) or ())
+        name: forms.get(name) or assumed_question(part["value"], levels[name], scales.get(name) or ())
         for name, part in parts.items()
     }
-    known = {name: each for name, each in assumed.items() if each is not None}
-    rows = [parts[name] for name in known]
-    return reference(pd.concat(rows), known, rule=rule).notes if rows else ()
+    known_questions = {name: question for name, question in assumed.items() if question is not None}
+    rows = [parts[name] for name in known_questions]
+    return reference(pd.concat(rows), known_questions, rule=rule).notes if rows else ()
 
 
 def _overall(
     parts: Mapping[str, pd.DataFrame],
     attributes: dict[str, Estimates],
-    asked: Mapping[str, Question],
-    declared: dict[str, str | None],
+    questions: Mapping[str, Question],
+    level_by_name: dict[str, str | None],
     scales: Mapping[str, Sequence[Value]],
     method: Interval,
 ) -> Estimates:
     if len(attributes) == 1:
         return next(iter(attributes.values()))
-    pooled, note = table_pooling(parts, asked, declared, scales)
+    pooled, note = table_pooling(parts, questions, level_by_name, scales)
     if not pooled.names:
         return {name: undefined(note, method=name) for name in registered_coefficients()}
-    first = pooled.names[0]
+    lead = pooled.names[0]
     table = pooled.rows(pd.concat([parts[name] for name in pooled.names]))
     unit = table["case"].astype(str) + "\x1f" + table["attribute"].astype(str)
     rows = table.assign(cluster=table["case"], case=unit)
-    found = _coefficients(rows, declared[first], scales.get(first) or None, method, by="cluster")
+    estimates = _coefficients(rows, level_by_name[lead], scales.get(lead) or None, method, by="cluster")
     return {
-        name: replace(each, note="; ".join(filter(None, (each.note, note)))) for name, each in found.items()
+        name: replace(estimate, note="; ".join(filter(None, (estimate.note, note))))
+        for name, estimate in estimates.items()
     }
 
 
@@ -177,15 +178,15 @@ def _coefficients(
     values = ratings["value"]
     level = "nominal" if level is None and is_text(values) else level
     cases = int(ratings["case"].nunique())
-    found = {}
+    estimates = {}
     for name, coefficient in registered_coefficients().items():
         unfit = coefficient.unfit(values, level, scale)
         if unfit:
-            found[name] = undefined(unfit, method=name, n=cases)
+            estimates[name] = undefined(unfit, method=name, n=cases)
         else:
             setting = Setting(Jackknife(by=by), scale, method)
-            found[name] = coefficient.estimate(ratings, setting).out_of(cases)
-    return beside_refused(found)
+            estimates[name] = coefficient.estimate(ratings, setting).out_of(cases)
+    return beside_refused(estimates)
 
 
 def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:
@@ -198,28 +199,28 @@ def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:
 def _outlier_level(values: pd.Series, level: str | None) -> Level:
     if is_text(values) or level in ("nominal", "binary"):
         return "nominal"
-    many = values.nunique() > MANY_VALUES
-    return "interval" if level in ("interval", "ratio") or many else "ordinal"
+    many_values = values.nunique() > MANY_VALUES
+    return "interval" if level in ("interval", "ratio") or many_values else "ordinal"
 
 
 def cells(coefficient: str, estimate: Estimate) -> dict[str, object]:
     """An estimate as the cells of a row, with the band that its whole interval falls in."""
-    named = band(coefficient, estimate)
+    reading = band(coefficient, estimate)
     return {
         "value": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
         "n": estimate.n,
         "few": estimate.few,
-        "band": named.word if named else "",
-        "band_source": named.source if named else "",
+        "band": reading.word if reading else "",
+        "band_source": reading.source if reading else "",
         "method": estimate.method,
         "note": estimate.note,
     }
 
 
-def _estimates_json(found: Estimates) -> dict[str, dict[str, object]]:
-    return {name: estimate_json(each) for name, each in found.items()}
+def _estimates_json(estimates: Estimates) -> dict[str, dict[str, object]]:
+    return {name: estimate_json(estimate) for name, estimate in estimates.items()}
 
 
 HEADS = {
@@ -230,29 +231,29 @@ HEADS = {
 
 def agreement_page(agreement: Agreement) -> str:
     """The whole page: overall first, then attribute by attribute, then the raters."""
-    found = agreement.table
+    rows = agreement.table
     names = ["overall", *agreement.attributes]
     raters = agreement.raters
     columns = {"attribute": "attribute", "rater": "rater", "n": "ratings", "severity": "severity", "rise": "alpha would rise by",
                "low": "low", "high": "high", "outlier": "outlier", "note": ""}  # fmt: skip
     outliers = [f"{row['rater']} ({row['attribute']})" for row in raters.to_dict("records") if row["outlier"]]
-    named = f"Outliers: {', '.join(outliers)}." if outliers else "No rater is an outlier by this rule."
+    verdict = f"Outliers: {', '.join(outliers)}." if outliers else "No rater is an outlier by this rule."
     rule = (
         "Severity is the mean distance above the others on the same cases. An outlier is a rater without whom "
         "Krippendorff's alpha would rise by 0.05 or more, with an interval above zero."
     )
     body = [section("What to report", items(report_lines(agreement), "said"))]
     body += [
-        section(name, table(f"agreement-{name}", found[found["attribute"] == name], HEADS)) for name in names
+        section(name, table(f"agreement-{name}", rows[rows["attribute"] == name], HEADS)) for name in names
     ]
     body.append(
-        section("raters", paragraph(named), paragraph(rule, "soft"), table("raters", raters, columns))
+        section("raters", paragraph(verdict), paragraph(rule, "soft"), table("raters", raters, columns))
     )
     if agreement.notes:
         body.append(section("notes", items(agreement.notes, "notes")))
-    cases = max((each.n for each in agreement.overall.values() if not math.isnan(each.value)), default=0)
-    under = f"up to {cases} rated units; 95% intervals; a coefficient reads as a band where its whole interval does"
-    return page("Agreement of raters", under, body)
+    cases = max((e.n for e in agreement.overall.values() if not math.isnan(e.value)), default=0)
+    subtitle = f"up to {cases} rated units; 95% intervals; a coefficient reads as a band where its whole interval does"
+    return page("Agreement of raters", subtitle, body)
 
 
 ANY_LEVEL = ("percent",)
@@ -298,37 +299,37 @@ def agreement_table(agreement: Agreement, *, every: bool = False) -> Table:
     """Each attribute's coefficients that fit its level (or `every` one) as far as they are defined, with the band that the whole interval falls in; grey, with how
     few cases there are, where they are few."""
     table = plain_table("attribute", "coefficient", "value", "n", "reads as")
-    for name, found in {**agreement.attributes, OVERALL: agreement.overall}.items():
+    for name, estimates in {**agreement.attributes, OVERALL: agreement.overall}.items():
         level = agreement.levels.get(name, "")
-        fit = {*FITTING.get(level, found), *ANY_LEVEL}
+        fit = {*FITTING.get(level, estimates), *ANY_LEVEL}
         fit |= {
             choice.coefficient for at, choice in agreement.report.items() if at == name and choice.coefficient
         }
-        for coefficient, estimate in found.items():
+        for coefficient, estimate in estimates.items():
             if estimate.defined and (every or coefficient in fit or coefficient not in SHIPPED):
                 reads = band(coefficient, estimate)
-                told = f"{reads.word}, {reads.source}" if reads else ""
+                reading = f"{reads.word}, {reads.source}" if reads else ""
                 table.add_row(
                     name,
                     coefficient,
                     estimate_words(estimate),
                     str(estimate.n),
-                    estimate.few or told,
+                    estimate.few or reading,
                     style="dim" if estimate.few else None,
                 )
-        if not any(estimate.defined for estimate in found.values()):
-            table.add_row(name, "all", "undefined", "", next(iter(found.values())).note)
+        if not any(estimate.defined for estimate in estimates.values()):
+            table.add_row(name, "all", "undefined", "", next(iter(estimates.values())).note)
         table.add_section()
     return table
 
 
 def report_lines(agreement: Agreement) -> list[str]:
     """Which coefficient to report for each attribute, with its value, and why; attributes of one design together."""
-    together: dict[Choice, list[str]] = {}
+    names_by_choice: dict[Choice, list[str]] = {}
     for name, choice in agreement.report.items():
-        together.setdefault(choice, []).append(name)
+        names_by_choice.setdefault(choice, []).append(name)
     lines = []
-    for choice, names in together.items():
+    for choice, names in names_by_choice.items():
         if choice.coefficient is None:
             lines.append(f"{', '.join(names)}: nothing to report: {choice.why}")
             continue

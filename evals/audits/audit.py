@@ -77,6 +77,6 @@ class Audit:
 def run_audits(given: AuditInput, draws: Draws) -> list[Section]:
     """The section of every registered audit, whether the data allow it or not: what could not be told is said."""
     audits: list[Audit] = [plugin.load() for plugin in registered_plugins(GROUP).values()]
-    ordered = sorted(audits, key=lambda audit: (audit.place, audit.name))
-    sections = (audit.run(given, draws) for audit in ordered)
+    sorted_audits = sorted(audits, key=lambda audit: (audit.place, audit.name))
+    sections = (audit.run(given, draws) for audit in sorted_audits)
     return [section for section in sections if section is not None]

@@ -58,45 +58,45 @@ def classes_section(evidence: Evidence) -> Section | None:
     classes: list[dict[str, object]] = []
     confusion: list[dict[str, object]] = []
     figures: dict[str, Figure] = {}
-    for name, asked in sheet.questions.items():
-        scale = asked.scale
+    for name, question in sheet.questions.items():
+        scale = question.scale
         if not _has_classes(scale) or sheet.reference(name).notna().sum() == 0:
             continue
         raters = list(_raters(sheet, evidence, name, scale))
         table = RewardTable.of(scale)
-        best = best_constant(raters[-1].answers.truth, table.worth) if table else 0
-        found: dict[str, dict[str, Estimate]] = {}
+        constant = best_constant(raters[-1].answers.truth, table.worth) if table else 0
+        scored: dict[str, dict[str, Estimate]] = {}
         for rater in raters:
             estimates = class_scores(rater.answers, len(scale.values))
-            found[rater.name] = {metric: estimates[metric] for metric in ("accuracy", "f1_macro")}
+            scored[rater.name] = {metric: estimates[metric] for metric in ("accuracy", "f1_macro")}
             if table is not None:
                 cost = (table.worth, table.abstention)
-                found[rater.name] |= {
+                scored[rater.name] |= {
                     "reward": mean_reward(rater.answers, *cost),
-                    "over_constant": reward_over_constant(rater.answers, *cost, best),
+                    "over_constant": reward_over_constant(rater.answers, *cost, constant),
                 }
-            who = {"attribute": name, "rater": rater.name, "kind": rater.kind}
+            start = {"attribute": name, "rater": rater.name, "kind": rater.kind}
             scores += [
                 {
-                    **who,
+                    **start,
                     "metric": metric,
-                    **estimate_cells(found[rater.name][metric]),
+                    **estimate_cells(scored[rater.name][metric]),
                     "abstained": rater.abstained,
                 }
                 for metric in METRICS
-                if metric in found[rater.name]
+                if metric in scored[rater.name]
             ]
             counts = rater.answers.counts(len(scale.values))
             classes += [
-                {**who, "class": value, **_class_counts(counts, place), **_f1_cells(estimates[place])}
+                {**start, "class": value, **_class_counts(counts, place), **_f1_cells(estimates[place])}
                 for place, value in enumerate(scale.values)
             ]
             confusion += [
-                {**who, "people_value": right, "rater_value": given, "count": int(counts[row, column])}
-                for row, right in enumerate(scale.values)
-                for column, given in enumerate((*scale.values, NO_ANSWER))
+                {**start, "people_value": truth, "rater_value": answer, "count": int(counts[row, column])}
+                for row, truth in enumerate(scale.values)
+                for column, answer in enumerate((*scale.values, NO_ANSWER))
             ]
-        sentences += _sentences(name, raters, found, f"always {scale.values[best]}" if table else None)
+        sentences += _sentences(name, raters, scored, f"always {scale.values[constant]}" if table else None)
         figures[_CAPTION.format(attribute=name)] = confusion_figure(
             _arm_counts(confusion, name, sheet.arms, scale)
         )
@@ -133,19 +133,19 @@ def _raters(sheet: Sheet, evidence: Evidence, name: str, scale: Scale) -> Iterat
     truth = class_places(sheet.reference(name), scale)
     hung = evidence.abstentions[evidence.abstentions["attribute"].astype(str) == name]
 
-    def answers(said: IntArray, right: IntArray, asked: np.ndarray) -> ClassAnswers:
-        use = asked & (right != ABSTAINED)
-        return ClassAnswers(said[use], right[use], cluster[use])
+    def answers(places: IntArray, true_places: IntArray, is_asked: np.ndarray) -> ClassAnswers:
+        use = is_asked & (true_places != ABSTAINED)
+        return ClassAnswers(places[use], true_places[use], cluster[use])
 
     for arm in sheet.arms:
-        said = class_places(rows[arm], scale)
+        places = class_places(rows[arm], scale)
         silent = set(hung.loc[hung["rater"] == arm, "case"].astype(str))
-        asked = (said != ABSTAINED) | rows["case"].astype(str).isin(silent).to_numpy(bool)
-        yield _Rater(arm, evidence.kinds[arm], answers(said, truth, asked))
+        asked = (places != ABSTAINED) | rows["case"].astype(str).isin(silent).to_numpy(bool)
+        yield _Rater(arm, evidence.kinds[arm], answers(places, truth, asked))
     for person in sheet.people if len(sheet.people) > 1 else ():
-        said = class_places(rows[person], scale)
-        others = class_places(sheet.reference(name, without=person), scale)
-        yield _Rater(person, "person", answers(said, others, said != ABSTAINED))
+        places = class_places(rows[person], scale)
+        peer_places = class_places(sheet.reference(name, without=person), scale)
+        yield _Rater(person, "person", answers(places, peer_places, places != ABSTAINED))
     everywhere = np.ones(len(rows), dtype=bool)
     for place, value in enumerate(scale.values):
         constant = np.full(len(rows), place, dtype=np.int64)
@@ -154,35 +154,35 @@ def _raters(sheet: Sheet, evidence: Evidence, name: str, scale: Scale) -> Iterat
 
 
 def _sentences(
-    name: str, raters: list[_Rater], found: dict[str, dict[str, Estimate]], constant: str | None
+    name: str, raters: list[_Rater], scored: dict[str, dict[str, Estimate]], constant: str | None
 ) -> Iterator[str]:
     for rater in raters:
         if rater.kind in ("person", "constant", "ceiling"):
             continue
-        mine = found[rater.name]
-        if not mine["accuracy"].defined:
+        estimates = scored[rater.name]
+        if not estimates["accuracy"].defined:
             yield f"{name}: {rater.name} and people have no case in common."
             continue
-        without = f"; no answer on {rater.abstained} of {len(rater.answers.said)}" if rater.abstained else ""
-        paid = f"mean reward {estimate_phrase(mine['reward'])}, " if constant else ""
+        silence = f"; no answer on {rater.abstained} of {len(rater.answers.said)}" if rater.abstained else ""
+        paid = f"mean reward {estimate_phrase(estimates['reward'])}, " if constant else ""
         yield (
-            f"{name}: {rater.name} has {paid}macro F1 {estimate_phrase(mine['f1_macro'])} and accuracy "
-            f"{estimate_phrase(mine['accuracy'])} against people, n = {mine['accuracy'].n}{without}."
+            f"{name}: {rater.name} has {paid}macro F1 {estimate_phrase(estimates['f1_macro'])} and accuracy "
+            f"{estimate_phrase(estimates['accuracy'])} against people, n = {estimates['accuracy'].n}{silence}."
         )
-        if constant and (above := mine["over_constant"]).defined:
-            shown = "" if above.low > 0 or above.high < 0 else ", which is not told apart from 0"
-            more = "more" if above.value >= 0 else "less"
-            size = f"{abs(above.value):.3f} {more}" + ("" if math.isnan(above.low) else f" ({above.low:+.2f} to {above.high:+.2f})")  # fmt: skip
-            yield f"{name}: {rater.name} earns {size} a case than {constant!r}{shown}."
+        if constant and (gain := estimates["over_constant"]).defined:
+            doubt = "" if gain.low > 0 or gain.high < 0 else ", which is not told apart from 0"
+            comparative = "more" if gain.value >= 0 else "less"
+            size = f"{abs(gain.value):.3f} {comparative}" + ("" if math.isnan(gain.low) else f" ({gain.low:+.2f} to {gain.high:+.2f})")  # fmt: skip
+            yield f"{name}: {rater.name} earns {size} a case than {constant!r}{doubt}."
     if constant:
-        told = [
-            f"{rater.name} earns {found[rater.name]['reward'].value:.3f}"
+        earnings = [
+            f"{rater.name} earns {scored[rater.name]['reward'].value:.3f}"
             for rater in raters
             if rater.kind in ("constant", "ceiling")
         ]
-        people = [f"{r.name} {found[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
-        beside = f"; people against each other: {', '.join(people)}" if people else ""
-        yield f"{name}, by its costs: {', '.join(told)}{beside}. What pays best without looking is {constant!r}."
+        people = [f"{r.name} {scored[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
+        people_words = f"; people against each other: {', '.join(people)}" if people else ""
+        yield f"{name}, by its costs: {', '.join(earnings)}{people_words}. What pays best without looking is {constant!r}."
 
 
 def _class_counts(counts: IntArray, place: int) -> dict[str, int]:
@@ -190,8 +190,8 @@ def _class_counts(counts: IntArray, place: int) -> dict[str, int]:
     return {"by_people": int(counts[place].sum()), "by_rater": int(counts[:, place].sum()), "both": hit}
 
 
-def _f1_cells(found: Estimate) -> dict[str, object]:
-    return {"f1": found.value, "low": found.low, "high": found.high, "note": found.note}
+def _f1_cells(estimate: Estimate) -> dict[str, object]:
+    return {"f1": estimate.value, "low": estimate.low, "high": estimate.high, "note": estimate.note}
 
 
 def _arm_counts(
@@ -203,4 +203,4 @@ def _arm_counts(
     return table.rename(columns={"rater": "arm", "rater_value": "arm_value"})
 
 
-CLASSES = Audit("classes", lambda given, draws: classes_section(given.evidence), 6)
+CLASSES = Audit("classes", lambda inputs, draws: classes_section(inputs.evidence), 6)

@@ -26,20 +26,7 @@ from .audit import Audit
 PEOPLE = "people's reference"
 CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]
 HALO = [
-    *(
-        "evaluator",
-        "kind",
-        "mean",
-        "people",
-        "difference",
-        "low",
-        "high",
-        "p",
-        "p_holm",
-        "apart",
-        "n",
-        "note",
-    ),
+    *("evaluator", "kind", "mean", "people", "difference", "low", "high", "p", "p_holm", "apart", "n", "note")
 ]
 METHOD = "mean Spearman's rho among attributes, minus people's"
 LEAST = 3
@@ -57,12 +44,12 @@ def grids(marks: Marks) -> dict[str, tuple[str, pd.DataFrame]]:
     names = marks.attributes()
     columns = {PEOPLE: marks.reference()} if marks.people else {}
     columns |= {name: marks.table[name] for name in marks.kinds}
-    found = {}
+    grid_by_name = {}
     for name, column in columns.items():
         wide = column.unstack("attribute").reindex(columns=names)
         if wide.notna().any(axis=None):
-            found[name] = (marks.kinds.get(name, "people"), wide)
-    return found
+            grid_by_name[name] = (marks.kinds.get(name, "people"), wide)
+    return grid_by_name
 
 
 def correlations(marks: Marks) -> pd.DataFrame:
@@ -70,14 +57,14 @@ def correlations(marks: Marks) -> pd.DataFrame:
     rows = []
     for evaluator, (kind, wide) in grids(marks).items():
         values = wide.to_numpy(float)
-        known = ~np.isnan(values)
+        is_known = ~np.isnan(values)
         pairs = list(combinations(range(wide.shape[1]), 2))
         # Without gaps every pair has all cases, whose ranks and correlations are then taken at once.
-        whole = _table(_ranks(values)) if known.all() and pairs else None
+        rhos = _table(_ranks(values)) if is_known.all() and pairs else None
         for place, (i, j) in enumerate(pairs):
-            both = values[known[:, i] & known[:, j]][:, [i, j]]
-            rho, note = _spearman(both, None if whole is None else float(whole[place]))
-            rows.append((evaluator, kind, wide.columns[i], wide.columns[j], rho, len(both), note))
+            pair_values = values[is_known[:, i] & is_known[:, j]][:, [i, j]]
+            rho, note = _spearman(pair_values, None if rhos is None else float(rhos[place]))
+            rows.append((evaluator, kind, wide.columns[i], wide.columns[j], rho, len(pair_values), note))
     return pd.DataFrame(rows, columns=CORRELATIONS)
 
 
@@ -96,118 +83,118 @@ def halo(marks: Marks) -> pd.DataFrame:
             continue
         row = {"evaluator": evaluator, "kind": kind, "p": np.nan, "people": np.nan, "apart": np.nan}
         if people is None or wide.shape[1] < 2:
-            why = "nobody rated the cases" if people is None else "one attribute correlates with nothing"
-            each: Estimate = undefined(why, method=METHOD, n=len(wide))
+            reason = "nobody rated the cases" if people is None else "one attribute correlates with nothing"
+            estimate: Estimate = undefined(reason, method=METHOD, n=len(wide))
             mean = _mean(_table(_ranks(wide.to_numpy(float)))) if wide.shape[1] > 1 else np.nan
-            rows.append({**row, "mean": mean, **_cells(each)})
+            rows.append({**row, "mean": mean, **_cells(estimate)})
             continue
         reference = people[1]
         if kind == "person":
             reference = (
                 marks.reference(without=[evaluator]).unstack("attribute").reindex(columns=wide.columns)
             )
-        mine, theirs = wide.align(reference, join="inner", axis=0)
-        both = mine.notna() & theirs.notna()
-        held = both.any(axis=1)
-        mine, theirs = mine.where(both)[held], theirs.where(both)[held]
-        cluster, _ = pd.factorize(marks.clusters.reindex(mine.index))
-        ranked = _ranks(mine.to_numpy(float)), _ranks(theirs.to_numpy(float))
-        own, others = map(_table, ranked)
-        apart = own - others
-        known = ~np.isnan(apart)
-        each, p = paired_difference(
-            _mean_of_pairs(known),
-            *ranked,
+        marked, others = wide.align(reference, join="inner", axis=0)
+        both = marked.notna() & others.notna()
+        rated = both.any(axis=1)
+        marked, others = (marked.where(both)[rated], others.where(both)[rated])
+        cluster, _ = pd.factorize(marks.clusters.reindex(marked.index))
+        rank_pair = _ranks(marked.to_numpy(float)), _ranks(others.to_numpy(float))
+        own_rhos, people_rhos = map(_table, rank_pair)
+        gaps = own_rhos - people_rhos
+        is_known = ~np.isnan(gaps)
+        estimate, p = paired_difference(
+            _mean_of_pairs(is_known),
+            *rank_pair,
             cluster.astype(np.int64),
             method=METHOD,
             otherwise="too few cases or values to correlate"
-            if held.any()
+            if rated.any()
             else "nobody else rated these cases",
         )
-        row |= {"p": p, "apart": float(np.sqrt((apart[known] ** 2).mean())) if known.any() else np.nan}
-        row |= {"mean": _mean(own), "people": _mean(others)}
-        rows.append({**row, **_cells(each)})
+        row |= {"p": p, "apart": float(np.sqrt((gaps[is_known] ** 2).mean())) if is_known.any() else np.nan}
+        row |= {"mean": _mean(own_rhos), "people": _mean(people_rhos)}
+        rows.append({**row, **_cells(estimate)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
     return table.assign(p_holm=holm(table["p"].tolist()))[HALO]
 
 
-def _cells(each: Estimate) -> dict[str, object]:
-    return {"difference": each.value, "low": each.low, "high": each.high, "n": each.n, "note": each.note}
+def _cells(e: Estimate) -> dict[str, object]:
+    return {"difference": e.value, "low": e.low, "high": e.high, "n": e.n, "note": e.note}
 
 
-def _spearman(both: FloatArray, known: float | None) -> tuple[float, str]:
+def _spearman(pair_values: FloatArray, known_rho: float | None) -> tuple[float, str]:
     """Spearman's rho of two columns, unless it is known, and why it is NaN."""
-    if len(both) < LEAST:
-        return np.nan, f"{len(both)} cases have both; {LEAST} are needed"
-    if not np.ptp(both, axis=0).all():
+    if len(pair_values) < LEAST:
+        return np.nan, f"{len(pair_values)} cases have both; {LEAST} are needed"
+    if not np.ptp(pair_values, axis=0).all():
         return np.nan, "one value throughout, so there is nothing to correlate"
-    return float(_table(_ranks(both))[0]) if known is None else known, ""
+    return float(_table(_ranks(pair_values))[0]) if known_rho is None else known_rho, ""
 
 
 def _ranks(values: FloatArray) -> FloatArray:
     """Ranks by column, centred on the middle one; NaN stays."""
-    ranked = np.full(values.shape, np.nan)
+    ranks = np.full(values.shape, np.nan)
     for column in range(values.shape[1]):
-        known = ~np.isnan(values[:, column])
-        ranked[known, column] = mean_ranks(values[known, column]) - (known.sum() + 1) / 2
-    return ranked
+        is_known = ~np.isnan(values[:, column])
+        ranks[is_known, column] = mean_ranks(values[is_known, column]) - (is_known.sum() + 1) / 2
+    return ranks
 
 
-def _table(ranked: FloatArray) -> FloatArray:
+def _table(ranks: FloatArray) -> FloatArray:
     """The correlations of every two columns of ranks."""
-    each = _of_sums(ranked)
-    return each.value(each.sums.sum(axis=0, keepdims=True))[0]
+    statistic = _of_sums(ranks)
+    return statistic.value(statistic.sums.sum(axis=0, keepdims=True))[0]
 
 
 def _mean(correlations: FloatArray) -> float:
-    known = correlations[~np.isnan(correlations)]
-    return float(known.mean()) if len(known) else np.nan
+    numbers = correlations[~np.isnan(correlations)]
+    return float(numbers.mean()) if len(numbers) else np.nan
 
 
-def _mean_of_pairs(chosen: npt.NDArray[np.bool_]) -> Coefficient:
-    """The mean correlation over the `chosen` pairs of columns; after a swap, over those it leaves defined."""
+def _mean_of_pairs(is_chosen: npt.NDArray[np.bool_]) -> Coefficient:
+    """The mean correlation over the pairs of columns where `is_chosen`; after a swap, over those it leaves defined."""
 
-    def coefficient(ranked: FloatArray) -> OfSums:
-        each = _of_sums(ranked)
+    def coefficient(ranks: FloatArray) -> OfSums:
+        statistic = _of_sums(ranks)
 
         def value(total: FloatArray) -> FloatArray:
-            found = each.value(total).T if chosen.all() else each.value(total).T[chosen]
-            summed = found.sum(axis=0)
-            if len(found) and not np.isnan(summed).any():
-                return summed / len(found)
-            known = ~np.isnan(found)
-            count = known.sum(axis=0)
-            summed = np.where(known, found, 0.0).sum(axis=0)
+            rhos = statistic.value(total).T if is_chosen.all() else statistic.value(total).T[is_chosen]
+            summed = rhos.sum(axis=0)
+            if len(rhos) and not np.isnan(summed).any():
+                return summed / len(rhos)
+            is_known = ~np.isnan(rhos)
+            count = is_known.sum(axis=0)
+            summed = np.where(is_known, rhos, 0.0).sum(axis=0)
             return np.divide(summed, count, out=np.full(len(count), np.nan), where=count > 0)
 
-        return OfSums(each.sums, value)
+        return OfSums(statistic.sums, value)
 
     return coefficient
 
 
-def _of_sums(ranked: FloatArray) -> OfSums:
+def _of_sums(ranks: FloatArray) -> OfSums:
     """Pearson's r of every two columns as a function of weighted sums, over the cases that have both."""
-    pairs = list(combinations(range(ranked.shape[1]), 2))
+    pairs = list(combinations(range(ranks.shape[1]), 2))
     parts = []
     for i, j in pairs:
-        both = ~np.isnan(ranked[:, i] + ranked[:, j])
-        x, y = (np.where(both, ranked[:, column], 0.0) for column in (i, j))
-        parts.append(np.column_stack([both, x, y, x * y, x * x, y * y]))
-    every = np.hstack(parts) if parts else np.zeros((len(ranked), 0))
+        has_both = ~np.isnan(ranks[:, i] + ranks[:, j])
+        x, y = (np.where(has_both, ranks[:, column], 0.0) for column in (i, j))
+        parts.append(np.column_stack([has_both, x, y, x * y, x * x, y * y]))
+    every = np.hstack(parts) if parts else np.zeros((len(ranks), 0))
     # Without gaps most sums are the same for many pairs, and are taken once.
     places: dict[bytes, int] = {}
-    where = np.array([places.setdefault(column.tobytes(), len(places)) for column in every.T], dtype=np.int64)
-    _, first = np.unique(where, return_index=True)
-    sums = every[:, first]
+    at = np.array([places.setdefault(column.tobytes(), len(places)) for column in every.T], dtype=np.int64)
+    _, distinct = np.unique(at, return_index=True)
+    sums = every[:, distinct]
 
-    n_, x_, y_, xy_, xx_, yy_ = (where[offset::6] for offset in range(6))
+    n_, x_, y_, xy_, xx_, yy_ = (at[offset::6] for offset in range(6))
     # Each column's count, sum and sum of squares, once for all pairs that share them.
     sides, side = np.unique(
         np.concatenate([np.column_stack([n_, x_, xx_]), np.column_stack([n_, y_, yy_])]),
         axis=0,
         return_inverse=True,
     )
-    left, right = side.reshape(2, -1)
+    left_at, right_at = side.reshape(2, -1)
 
     def value(total: FloatArray) -> FloatArray:
         # One row a pair, so that arithmetic runs along the many totals.
@@ -217,11 +204,11 @@ def _of_sums(ranked: FloatArray) -> OfSums:
         mean = x / count
         spread = squares - x * mean
         spread[(n < LEAST) | (spread <= 1e-9 * count)] = np.nan
-        found, bottom = rows[xy_], spread[left]
-        found -= rows[x_] * mean[right]
-        bottom *= spread[right]
-        found /= np.sqrt(bottom, out=bottom)
-        return np.clip(found, -1.0, 1.0, out=found).T
+        rhos, bottom = rows[xy_], spread[left_at]
+        rhos -= rows[x_] * mean[right_at]
+        bottom *= spread[right_at]
+        rhos /= np.sqrt(bottom, out=bottom)
+        return np.clip(rhos, -1.0, 1.0, out=rhos).T
 
     return OfSums(sums, value)
 
@@ -231,12 +218,12 @@ def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> Fig
     side = (len(attributes) - 1) * CELL
     numbers = [Tick(0, str(number)) for number in range(1, len(attributes) + 1)]
     panels = []
-    for evaluator, mine in list(correlations.groupby("evaluator", sort=False))[:MOST]:
+    for evaluator, rhos in list(correlations.groupby("evaluator", sort=False))[:MOST]:
         panel = Panel(
             name_axis(numbers[:-1]), name_axis(numbers[1:]), side, side, title=clip(str(evaluator), 30)
         )
-        for first, second, rho in mine[["first", "second", "spearman"]].itertuples(index=False):
-            column, row = sorted((attributes.index(first), attributes.index(second)))
+        for attribute, rival, rho in rhos[["first", "second", "spearman"]].itertuples(index=False):
+            column, row = sorted((attributes.index(attribute), attributes.index(rival)))
             add_correlation(panel, column, row - 1, rho, size=11)
         panels.append(panel)
     names = _numbered_names(attributes)
@@ -249,7 +236,7 @@ def correlation_figure(correlations: pd.DataFrame, attributes: list[str]) -> Fig
 
 def _numbered_names(attributes: list[str]) -> Picture:
     listed = [f"{number} {clip(name)}" for number, name in enumerate(attributes, 1)]
-    words = [text(8, 44 + place * 18, each, soft=True) for place, each in enumerate(listed)]
+    words = [text(8, 44 + place * 18, name, soft=True) for place, name in enumerate(listed)]
     return Picture(max(map(text_width, listed)) + 16, 44 + len(words) * 18, words)
 
 
@@ -257,11 +244,11 @@ def consistency_section(marks: Marks) -> Section:
     """The correlations among attributes, evaluator by evaluator, and whether anyone's are a halo."""
     names = marks.attributes()
     if len(names) < 2:
-        why = "One attribute with an order correlates with nothing: internal consistency needs two."
-        return Section("consistency", TITLE, (why,))
-    found, summary = correlations(marks), halo(marks)
-    said = summary[summary["kind"].isin(["jury", "single judge"])]
-    sentences = [_sentence(row) for row in said.to_dict("records")]
+        reason = "One attribute with an order correlates with nothing: internal consistency needs two."
+        return Section("consistency", TITLE, (reason,))
+    rho_table, summary = correlations(marks), halo(marks)
+    arm_rows = summary[summary["kind"].isin(["jury", "single judge"])]
+    sentences = [_sentence(row) for row in arm_rows.to_dict("records")]
     jurors = summary[(summary["kind"] == "juror") & (summary["p_holm"] < LEVEL)]
     sentences += [_sentence(row) for row in jurors.to_dict("records")]
     unrated = [name for name in names if marks.reference().xs(name, level="attribute").isna().all()]
@@ -270,10 +257,10 @@ def consistency_section(marks: Marks) -> Section:
         "consistency",
         TITLE,
         tuple(sentences) or ("No arm has marks on two attributes of the same cases.",),
-        {"halo": summary, "correlations": found},
+        {"halo": summary, "correlations": rho_table},
         {
             "Spearman's rho between every two attributes, evaluator by evaluator, good being high on both.": correlation_figure(
-                found, names
+                rho_table, names
             )
         },
         (
@@ -301,4 +288,4 @@ def _sentence(row: dict[Any, Any]) -> str:
     return f"{row['evaluator']}'s attributes go together less than people's: {size}."
 
 
-CONSISTENCY = Audit("consistency", lambda given, draws: consistency_section(given.marks), 50)
+CONSISTENCY = Audit("consistency", lambda inputs, draws: consistency_section(inputs.marks), 50)

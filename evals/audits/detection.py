@@ -71,10 +71,10 @@ def outside_label(
     """
     index = cases["case"].astype(str)
     words = {_plain(value) for value in wrong}
-    given = cases[column].map(lambda value: np.nan if pd.isna(value) else float(_plain(value) in words))
-    label = pd.Series(given.to_numpy(float), index)
-    own = pd.Series(index.to_numpy(), index)
-    pooled = own if pool is None else pd.Series(cases[pool].to_numpy(object), index).map(_name).fillna(own)
+    labels = cases[column].map(lambda value: np.nan if pd.isna(value) else float(_plain(value) in words))
+    label = pd.Series(labels.to_numpy(float), index)
+    ids = pd.Series(index.to_numpy(), index)
+    pooled = ids if pool is None else pd.Series(cases[pool].to_numpy(object), index).map(_name).fillna(ids)
     torn = label.groupby(pooled).nunique()
     if (torn > 1).any():
         raise VenireError(
@@ -87,11 +87,11 @@ def outside_label(
 def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Section:
     """By arm: the detection curve, its area, the chance of a wrong case by score, and the share of the experts' work saved."""
     pooled, wrong, outputs = _pooled_marks(marks, label)
-    known = wrong.dropna()
-    if not 0 < known.sum() < len(known):
-        told = f"Detection cannot be told: {int(known.sum())} of {len(known)} cases with a label are wrong."
-        return Section("detection", TITLE, (told,))
-    areas, saved, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
+    labelled = wrong.dropna()
+    if not 0 < labelled.sum() < len(labelled):
+        sentence = f"Detection cannot be told: {int(labelled.sum())} of {len(labelled)} cases with a label are wrong."
+        return Section("detection", TITLE, (sentence,))
+    areas, saved_rows, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
     for arm in marks.arms:
         mean = pooled.table[arm].groupby(level="case").mean()
         mark = mean[mean.notna() & wrong.reindex(mean.index).notna()]
@@ -99,12 +99,12 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         keys = -mark.to_numpy(float)
         cluster, _ = pd.factorize(pooled.clusters.reindex(mark.index))
         grid = Matrix(np.column_stack([keys, error]), tuple(mark.index), (), cluster.astype(np.int64))
-        why = "every labelled case that the arm scored is wrong, or none"
-        each = Jackknife().estimate(
-            area_statistic, grid, method="area under the detection curve", otherwise=why
+        reason = "every labelled case that the arm scored is wrong, or none"
+        estimate = Jackknife().estimate(
+            area_statistic, grid, method="area under the detection curve", otherwise=reason
         )
         rho = score_and_error(pooled, arm, wrong)
-        bounds = (*area_and_bounds(each), each.p)
+        bounds = (*area_and_bounds(estimate), estimate.p)
         areas.append(
             (
                 arm,
@@ -115,22 +115,22 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
                 int(error.sum()),
                 len(error),
                 _outputs(marks, label, arm),
-                each.note,
+                estimate.note,
             )
         )
-        if not each.defined:
-            sentences.append(f"{arm}: detection cannot be told ({each.note}).")
+        if not estimate.defined:
+            sentences.append(f"{arm}: detection cannot be told ({estimate.note}).")
             continue
         rows = _saved_rows(arm, keys, error, grid, draws)
-        saved += rows
-        reviewed, found = found_curve(keys, error)
-        curves.append(pd.DataFrame({"arm": arm, "reviewed": reviewed, "found": found}))
+        saved_rows += rows
+        reviewed, found_share = found_curve(keys, error)
+        curves.append(pd.DataFrame({"arm": arm, "reviewed": reviewed, "found": found_share}))
         levels.append(by_score(pooled, arm, wrong))
         shapes += _by_label(arm, mark, error)
         sentences += [_area_sentence(arm, *bounds, len(error), int(error.sum())), _saved_sentence(arm, rows)]
     tables = {
         "areas": pd.DataFrame(areas, columns=AREAS),
-        "saved": pd.DataFrame(saved, columns=SAVED),
+        "saved": pd.DataFrame(saved_rows, columns=SAVED),
         "by_score": pd.concat(levels, ignore_index=True) if levels else pd.DataFrame(),
         "by_label": pd.DataFrame(shapes, columns=SCORES),
         "curve": pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(),
@@ -140,9 +140,9 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         "probability that a case is wrong by its mean score, with Wilson's intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if curves else {}
-    named = ", ".join(label.attributes) or "all attributes with an order"
+    attribute_words = ", ".join(label.attributes) or "all attributes with an order"
     methods = (
-        f"A case's score is the mean of {named}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(known)} labelled cases). Cases are "
+        f"A case's score is the mean of {attribute_words}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(labelled)} labelled cases). Cases are "
         f"reviewed from the lowest score up, ties at once. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
         f"in random order that is one minus the recall. Intervals: the jackknife's over cases or their groups; of the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
@@ -167,14 +167,14 @@ def _pooled_marks(marks: Marks, label: OutsideLabel) -> tuple[Marks, pd.Series, 
     """The marks with outputs of one case averaged, by such a case whether it is wrong, and how many outputs had a label."""
     table = _ordering_marks(marks, label)
     cases = table.index.get_level_values("case")
-    own = pd.Series(cases, index=cases)
-    belongs = label.pooled.reindex(cases).fillna(own)
+    ids = pd.Series(cases, index=cases)
+    belongs = label.pooled.reindex(cases).fillna(ids)
     attribute = table.index.get_level_values("attribute")
-    whole = table.groupby([pd.Index(belongs.to_numpy(), name="case"), attribute]).mean()
+    pooled = table.groupby([pd.Index(belongs.to_numpy(), name="case"), attribute]).mean()
     wrong = label.wrong.groupby(label.pooled).first()
     cluster = marks.clusters.groupby(label.pooled.reindex(marks.clusters.index).to_numpy()).first()
     outputs = int(label.wrong.reindex(cases.unique()).notna().sum())
-    return replace(marks, table=whole, clusters=cluster), wrong, outputs
+    return replace(marks, table=pooled, clusters=cluster), wrong, outputs
 
 
 def _ordering_marks(marks: Marks, label: OutsideLabel) -> pd.DataFrame:
@@ -185,8 +185,8 @@ def _ordering_marks(marks: Marks, label: OutsideLabel) -> pd.DataFrame:
 
 def _outputs(marks: Marks, label: OutsideLabel, arm: str) -> int:
     """How many outputs with a label the arm scored."""
-    scored = _ordering_marks(marks, label)[arm].dropna().index.get_level_values("case").unique()
-    return int(label.wrong.reindex(scored).notna().sum())
+    scored_cases = _ordering_marks(marks, label)[arm].dropna().index.get_level_values("case").unique()
+    return int(label.wrong.reindex(scored_cases).notna().sum())
 
 
 def _saved_rows(
@@ -194,13 +194,13 @@ def _saved_rows(
 ) -> list[tuple[object, ...]]:
     """For each recall, the share of cases reviewed to reach it, with its interval, and what that saves."""
     rows: list[tuple[object, ...]] = []
-    reviewed, found = found_curve(keys, error)
+    reviewed, found_share = found_curve(keys, error)
     for recall in RECALLS:
-        at = _first_share(reviewed, found, recall)
-        drawn = draws.bootstrap().estimate(
+        at = _first_share(reviewed, found_share, recall)
+        estimate = draws.bootstrap().estimate(
             partial(_review_share, recall=recall), grid, method="share reviewed", otherwise="no wrong case"
         )  # fmt: skip
-        rows.append((arm, recall, at, drawn.low, drawn.high, 1 - at, 1 - recall))
+        rows.append((arm, recall, at, estimate.low, estimate.high, 1 - at, 1 - recall))
     return rows
 
 
@@ -208,21 +208,21 @@ def _review_share(values: FloatArray, recall: float) -> Statistic:
     """The share of cases reviewed when so many of the wrong ones are found, as a function of the weights of cases."""
 
     def share(weights: FloatArray) -> FloatArray:
-        out = np.full(len(weights), np.nan)
+        shares = np.full(len(weights), np.nan)
         for row, weight in enumerate(weights):
             if (weight * values[:, 1]).sum() > 0:
-                drawn = np.repeat(np.arange(len(values)), np.rint(weight).astype(int))
-                reviewed, found = found_curve(values[drawn, 0], values[drawn, 1])
-                out[row] = _first_share(reviewed, found, recall)
-        return out
+                sample = np.repeat(np.arange(len(values)), np.rint(weight).astype(int))
+                reviewed, found_share = found_curve(values[sample, 0], values[sample, 1])
+                shares[row] = _first_share(reviewed, found_share, recall)
+        return shares
 
     return share
 
 
-def _first_share(reviewed: FloatArray, found: FloatArray, recall: float) -> float:
+def _first_share(reviewed: FloatArray, found_share: FloatArray, recall: float) -> float:
     """The least share reviewed at which so many are found; within a tie, in proportion."""
-    at = int(np.searchsorted(found, recall - 1e-12))
-    return float(np.interp(recall, found[at - 1 : at + 1], reviewed[at - 1 : at + 1]))
+    at = int(np.searchsorted(found_share, recall - 1e-12))
+    return float(np.interp(recall, found_share[at - 1 : at + 1], reviewed[at - 1 : at + 1]))
 
 
 def _by_label(arm: str, mark: pd.Series, error: FloatArray) -> list[tuple[object, ...]]:
@@ -242,8 +242,8 @@ def _area_sentence(arm: str, area: float, low: float, high: float, p: float, n: 
 
 
 def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
-    named = {float(str(row[1])): row for row in rows}
-    _, _, reviewed, low, high, saved, _ = named[0.9]
+    row_by_recall = {float(str(row[1])): row for row in rows}
+    _, _, reviewed, low, high, saved, _ = row_by_recall[0.9]
     between = interval_phrase(float(str(low)), float(str(high)), ".0%")
     return (
         f"Reviewed by {arm}'s scores, nine in ten of the wrong cases are found in the first {reviewed:.0%} ({between}): "

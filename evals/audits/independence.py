@@ -57,29 +57,29 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
             and the case has no part in its accuracy and correlations.
         labels: By case, the right answer; cases without one are left out.
     """
-    known = labels.dropna()
-    mine = votes[votes["case"].isin(known.index)]
+    labelled = labels.dropna()
+    labelled_votes = votes[votes["case"].isin(labelled.index)]
     jurors = pd.Index(dict.fromkeys(votes["juror"]))
-    row, cases = pd.factorize(mine["case"], sort=True)
-    cell = row, jurors.get_indexer(mine["juror"])
+    row, cases = pd.factorize(labelled_votes["case"], sort=True)
+    cell = row, jurors.get_indexer(labelled_votes["juror"])
     if len(np.unique(row * len(jurors) + cell[1])) < len(row):
         raise InvalidRatings(
             "a juror voted on a case more than once", remedy="give where each juror stands in the end"
         )
-    values = mine["value"].to_numpy()
+    values = labelled_votes["value"].to_numpy()
     wide = np.full((len(cases), len(jurors)), np.nan, dtype=object if values.dtype == object else float)
     wide[cell] = values
-    asked = np.zeros(wide.shape, dtype=bool)
-    asked[cell] = True
-    truth = known.reindex(cases).to_numpy()[:, None]
-    right = np.where(asked, (wide == truth) & pd.notna(wide), np.nan)
+    is_asked = np.zeros(wide.shape, dtype=bool)
+    is_asked[cell] = True
+    truth = labelled.reindex(cases).to_numpy()[:, None]
+    is_right = np.where(is_asked, (wide == truth) & pd.notna(wide), np.nan)
     names = list(map(str, jurors))
-    counted = (~np.isnan(right)).sum(axis=0)
+    vote_counts = (~np.isnan(is_right)).sum(axis=0)
     accuracy = np.divide(
-        np.nansum(right, axis=0), counted, out=np.full(len(names), np.nan), where=counted > 0
+        np.nansum(is_right, axis=0), vote_counts, out=np.full(len(names), np.nan), where=vote_counts > 0
     )
-    together, note = _correlations(right)
-    number = effective_number(together)
+    rhos, note = _correlations(is_right)
+    number = effective_number(rhos)
     if not note and np.isnan(number.kish):
         note = "jurors err so far apart that no number of independent votes is as good"
     elif not note and number.kish > len(names):
@@ -112,37 +112,37 @@ def votes_by_round(votes: pd.DataFrame, labels: pd.Series) -> pd.DataFrame:
         (counts of votes since the round before), `cases`, `note`.
     """
     rows: list[dict[str, object]] = []
-    before: pd.DataFrame | None = None
+    previous: pd.DataFrame | None = None
     for number in sorted(votes["round"].unique()):
         heard = votes[votes["round"] <= number]
         heard = heard.assign(voted=heard["value"].notna()).sort_values(["voted", "round"], kind="stable")
         standing = heard.drop_duplicates(["case", "juror"], keep="last")
-        found = effective_votes(standing, labels)
-        lost, won = (0, 0) if before is None else _changed_votes(before, standing, labels)
+        effective = effective_votes(standing, labels)
+        lost, won = (0, 0) if previous is None else _changed_votes(previous, standing, labels)
         rows.append(
             {
                 "round": number,
-                "kish": found.kish,
-                "eigenvalues": found.eigenvalues,
-                "correlation": found.correlation,
-                "majority": found.majority,
-                "independent": found.independent,
+                "kish": effective.kish,
+                "eigenvalues": effective.eigenvalues,
+                "correlation": effective.correlation,
+                "majority": effective.majority,
+                "independent": effective.independent,
                 "right_to_wrong": lost,
                 "wrong_to_right": won,
-                "cases": found.cases,
-                "note": found.note,
+                "cases": effective.cases,
+                "note": effective.note,
             }
         )
-        before = standing
+        previous = standing
     return pd.DataFrame(rows)
 
 
-def _changed_votes(before: pd.DataFrame, after: pd.DataFrame, labels: pd.Series) -> tuple[int, int]:
+def _changed_votes(earlier: pd.DataFrame, later: pd.DataFrame, labels: pd.Series) -> tuple[int, int]:
     """How many votes went from right to wrong and from wrong to right, of jurors who stood somewhere before and after."""
-    both = before.merge(after, on=["case", "juror"], suffixes=("_before", "_after"))
-    truth = labels.reindex(both["case"]).to_numpy()
-    then, now = ((both[name] == truth).to_numpy(bool) for name in ("value_before", "value_after"))
-    return int((then & ~now).sum()), int((~then & now).sum())
+    merged = earlier.merge(later, on=["case", "juror"], suffixes=("_before", "_after"))
+    truth = labels.reindex(merged["case"]).to_numpy()
+    was_right, is_right = ((merged[name] == truth).to_numpy(bool) for name in ("value_before", "value_after"))
+    return int((was_right & ~is_right).sum()), int((~was_right & is_right).sum())
 
 
 def independent_majority(accuracy: FloatArray) -> float:
@@ -150,8 +150,8 @@ def independent_majority(accuracy: FloatArray) -> float:
     if np.isnan(accuracy).any():
         return np.nan
     chance = np.ones(1)
-    for each in accuracy:
-        chance = np.convolve(chance, [1 - each, each])
+    for share in accuracy:
+        chance = np.convolve(chance, [1 - share, share])
     twice = 2 * np.arange(len(chance))
     k = len(accuracy)
     return float(chance[twice > k].sum() + chance[twice == k].sum() / 2)
@@ -167,29 +167,29 @@ def _majority(wide: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
         return np.nan
     counts = np.column_stack([(wide == option).sum(axis=1) for option in options])
     voted = counts.any(axis=1)
-    most = (counts == counts.max(axis=1, keepdims=True))[voted]
-    return float(np.mean((most & (options == truth[voted])).sum(axis=1) / most.sum(axis=1)))
+    top = (counts == counts.max(axis=1, keepdims=True))[voted]
+    return float(np.mean((top & (options == truth[voted])).sum(axis=1) / top.sum(axis=1)))
 
 
-def _correlations(right: FloatArray) -> tuple[FloatArray, str]:
+def _correlations(is_right: FloatArray) -> tuple[FloatArray, str]:
     """The correlations of being right, and what is to be said of them; those of a juror who is always right, or never, are not known."""
-    cases, k = right.shape
-    found = correlation_matrix(right)
+    cases, k = is_right.shape
+    rhos = correlation_matrix(is_right)
     if cases < LEAST:
-        return found, f"{cases} case(s) with a label: too few to tell what jurors are worth together"
-    still = np.array([len(set(column[~np.isnan(column)])) == 1 for column in right.T], dtype=bool)
+        return rhos, f"{cases} case(s) with a label: too few to tell what jurors are worth together"
+    is_constant = np.array([len(set(column[~np.isnan(column)])) == 1 for column in is_right.T], dtype=bool)
     pairs = np.triu_indices(k, 1)
-    apart = int((np.isnan(found) & ~still & ~still[:, None])[pairs].sum())
+    unknown_pairs = int((np.isnan(rhos) & ~is_constant & ~is_constant[:, None])[pairs].sum())
     notes = []
-    if still.any():
+    if is_constant.any():
         notes.append(
-            f"{int(still.sum())} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+            f"{int(is_constant.sum())} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
         )
-    if apart:
+    if unknown_pairs:
         notes.append(
-            f"{apart} pair(s) of jurors share too few cases on which both vary, and have no part in it"
+            f"{unknown_pairs} pair(s) of jurors share too few cases on which both vary, and have no part in it"
         )
-    return found, "; ".join(notes)
+    return rhos, "; ".join(notes)
 
 
 def independence_table(
@@ -208,22 +208,18 @@ def independence_table(
     if rounds.empty or truth.empty:
         return pd.DataFrame(columns=COLUMNS)
     graded = rounds.assign(**_right_or_wrong(rounds, truth, questions))
-    for (arm, attribute), mine in graded.groupby(["arm", "attribute"], sort=False):
-        jurors = mine["juror"].nunique()
-        labelled = mine[mine["labelled"]]
+    for (arm, attribute), group_votes in graded.groupby(["arm", "attribute"], sort=False):
+        jurors = group_votes["juror"].nunique()
+        labelled = group_votes[group_votes["labelled"]]
         if jurors < 2 or labelled.empty:
             continue
-        found = votes_by_round(labelled, pd.Series(1, index=labelled["case"].unique()))
-        parts.append(found.assign(arm=str(arm), attribute=str(attribute), jurors=jurors))
+        table = votes_by_round(labelled, pd.Series(1, index=labelled["case"].unique()))
+        parts.append(table.assign(arm=str(arm), attribute=str(attribute), jurors=jurors))
     return pd.concat(parts, ignore_index=True)[COLUMNS] if parts else pd.DataFrame(columns=COLUMNS)
 
 
 def independence_section(
-    rounds: pd.DataFrame,
-    truth: pd.DataFrame,
-    questions: Mapping[str, Question],
-    *,
-    most: int | None = None,
+    rounds: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question], *, most: int | None = None
 ) -> Section | None:
     """The effective votes of every jury, as `compare`, `study` and the inspector show them; None where no jury of two seats
     or more has labels.
@@ -257,17 +253,17 @@ def independence_section(
 
 
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
-    first, last = rows.iloc[0], rows.iloc[-1]
-    told = (
-        f"{arm}, {attribute}: {last['jurors']} jurors are worth {_votes(last['kish'])} independent votes by the correlation of their being right (Kish; by its eigenvalues {_votes(last['eigenvalues'])}); most "
-        f"of them are right on {_share(last['majority'])} of {last['cases']} cases, {_share(last['independent'])} if they erred apart."
+    first_round, last_round = rows.iloc[0], rows.iloc[-1]
+    sentence = (
+        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes by the correlation of their being right (Kish; by its eigenvalues {_votes(last_round['eigenvalues'])}); most "
+        f"of them are right on {_share(last_round['majority'])} of {last_round['cases']} cases, {_share(last_round['independent'])} if they erred apart."
     )
     if len(rows) == 1:
-        return told
-    back, ahead = int(rows["right_to_wrong"].sum()), int(rows["wrong_to_right"].sum())
+        return sentence
+    right_to_wrong, wrong_to_right = int(rows["right_to_wrong"].sum()), int(rows["wrong_to_right"].sum())
     return (
-        f"{told} Before deliberation they were worth {_votes(first['kish'])} and right on {_share(first['majority'])}; {ahead} {'vote' if ahead == 1 else 'votes'} went from wrong "
-        f"to right and {back} from right to wrong."
+        f"{sentence} Before deliberation they were worth {_votes(first_round['kish'])} and right on {_share(first_round['majority'])}; {wrong_to_right} {'vote' if wrong_to_right == 1 else 'votes'} went from wrong "
+        f"to right and {right_to_wrong} from right to wrong."
     )
 
 
@@ -283,22 +279,22 @@ def _right_or_wrong(
     votes: pd.DataFrame, truth: pd.DataFrame, questions: Mapping[str, Question]
 ) -> dict[str, np.ndarray]:
     """Vote by vote whether its case is `labelled`, and as its `value` 1 for right, 0 for wrong; a blank one stays blank."""
-    known = truth[truth["attribute"].isin(votes["attribute"])]
-    place = pd.MultiIndex.from_frame(known[KEYS]).get_indexer(pd.MultiIndex.from_frame(votes[KEYS]))
+    references = truth[truth["attribute"].isin(votes["attribute"])]
+    place = pd.MultiIndex.from_frame(references[KEYS]).get_indexer(pd.MultiIndex.from_frame(votes[KEYS]))
     labelled = place >= 0
-    given, right = votes[labelled], np.full(len(votes), np.nan)
-    if len(given):
-        wanted = codes(known, questions).to_numpy(float)[place[labelled]]
-        scales = {name: questions[str(name)].scale for name in dict.fromkeys(given["attribute"])}
-        allowed = {name: half_step(scale) or 0.0 if scale.ordered else 0.0 for name, scale in scales.items()}
-        apart = np.abs(codes(given, questions).to_numpy(float) - wanted)
-        near = apart <= given["attribute"].map(allowed).to_numpy(float) + 1e-9
-        right[labelled] = np.where(np.isnan(apart), np.nan, near)
-    return {"labelled": labelled, "value": right}
+    labelled_votes, is_right = votes[labelled], np.full(len(votes), np.nan)
+    if len(labelled_votes):
+        targets = codes(references, questions).to_numpy(float)[place[labelled]]
+        scales = {name: questions[str(name)].scale for name in dict.fromkeys(labelled_votes["attribute"])}
+        limits = {name: half_step(scale) or 0.0 if scale.ordered else 0.0 for name, scale in scales.items()}
+        gaps = np.abs(codes(labelled_votes, questions).to_numpy(float) - targets)
+        is_near = gaps <= labelled_votes["attribute"].map(limits).to_numpy(float) + 1e-9
+        is_right[labelled] = np.where(np.isnan(gaps), np.nan, is_near)
+    return {"labelled": labelled, "value": is_right}
 
 
-def _audit(given: AuditInput, draws: Draws) -> Section | None:
-    evidence = given.evidence
+def _audit(inputs: AuditInput, draws: Draws) -> Section | None:
+    evidence = inputs.evidence
     return independence_section(evidence.rounds, evidence.reference().table, evidence.questions)
 
 

@@ -25,8 +25,8 @@ MEAN = "mean of attributes"
 def ranks_figure(ranks: pd.DataFrame) -> Figure:
     """A block for each arm and composite, best on the left; a hollow point has too few cases for an interval."""
     panels, heads = [], []
-    for (arm, by), mine in ranks.groupby(["arm", "by"], sort=False):
-        people = mine[mine["side"] == "people"].sort_values(["rank", "system"])
+    for (arm, by), block in ranks.groupby(["arm", "by"], sort=False):
+        people = block[block["side"] == "people"].sort_values(["rank", "system"])
         systems = list(people["system"])
         ticks = tuple(Tick(rank, str(rank)) for rank in range(1, len(systems) + 1))
         x = Axis(0.6, len(systems) + 0.4, ticks, "rank (1 is best)", lines=True)
@@ -35,9 +35,9 @@ def ranks_figure(ranks: pd.DataFrame) -> Figure:
             for system, n in zip(systems, people["n"], strict=True)
         ]
         panel = Panel(x, name_axis(names), max(420, 44 * len(systems)), len(systems) * ROW)
-        sides = [side for side in SIDE_WORDS if side in set(mine["side"])]
+        sides = [side for side in SIDE_WORDS if side in set(block["side"])]
         for number, side in enumerate(sides):
-            for row in mine[mine["side"] == side].to_dict("records"):
+            for row in block[block["side"] == side].to_dict("records"):
                 _add_rank(panel, systems.index(row["system"]), row, COLOURS[number], (number - 1) * 8)
         panels.append(panel)
         heads.append(
@@ -68,41 +68,41 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
     if systems.nunique() < 2:
         return None
     ranks, taus, notes = [], [], []
-    for arm, mine in scores.items():
-        for by, table in _qualities(evidence, arm, mine).items():
-            held = table.assign(system=table["case"].map(systems)).dropna(
+    for arm, arm_scores in scores.items():
+        for by, table in _qualities(evidence, arm, arm_scores).items():
+            scored = table.assign(system=table["case"].map(systems)).dropna(
                 subset=["system", "before", "people"]
             )
-            if held["system"].nunique() < 2:
+            if scored["system"].nunique() < 2:
                 notes.append(f"{arm} and people scored {by!r} of fewer than two systems: not ranked")
                 continue
-            whole = ranking(held, seed=draws.seed, resamples=draws.resamples)
-            ranks.append(whole.assign(arm=arm, by=by))
+            ranks_of_arm = ranking(scored, seed=draws.seed, resamples=draws.resamples)
+            ranks.append(ranks_of_arm.assign(arm=arm, by=by))
             taus.append(
-                rank_agreement(held, seed=draws.seed, resamples=draws.resamples).assign(arm=arm, by=by)
+                rank_agreement(scored, seed=draws.seed, resamples=draws.resamples).assign(arm=arm, by=by)
             )
     if not ranks:
-        told = (
+        sentence = (
             "The cases name systems, but no arm shares scores of two of them with people: nothing is ranked."
         )
-        return Section("ranking", "Ranking of systems", (told,), notes=tuple(notes))
-    ranked, agreed = (pd.concat(each, ignore_index=True) for each in (ranks, taus))
-    few = ranked[ranked["n"] < FEW]
-    if len(few):
-        names = ", ".join(dict.fromkeys(few["system"]))
+        return Section("ranking", "Ranking of systems", (sentence,), notes=tuple(notes))
+    all_ranks, agreed = (pd.concat(tables, ignore_index=True) for tables in (ranks, taus))
+    thin = all_ranks[all_ranks["n"] < FEW]
+    if len(thin):
+        names = ", ".join(dict.fromkeys(thin["system"]))
         notes.append(f"fewer than {FEW} cases, so a rank without an interval: {names}")
-    first = ["arm", "by"]
+    keys = ["arm", "by"]
     return Section(
         name="ranking",
         title="Ranking of systems",
-        sentences=tuple(_sentences(ranked, agreed)),
+        sentences=tuple(_sentences(all_ranks, agreed)),
         tables={
-            "ranks": ranked[[*first, *(c for c in ranked if c not in first)]],
-            "agreement": agreed[[*first, *(c for c in agreed if c not in first)]],
+            "ranks": all_ranks[[*keys, *(c for c in all_ranks if c not in keys)]],
+            "agreement": agreed[[*keys, *(c for c in agreed if c not in keys)]],
         },
         figures={
             "Rank of each system by people, by the arm as it is and calibrated, with the middle 95% of ranks over resamples; "
-            "hollow, too few cases to say.": ranks_figure(ranked)
+            "hollow, too few cases to say.": ranks_figure(all_ranks)
         },
         methods=(
             "Systems are ranked by the mean of each composite over their cases (where the rubric has none, of the mean of the "
@@ -119,41 +119,41 @@ def _qualities(evidence: Evidence, arm: str, scores: pd.DataFrame) -> dict[str, 
     """What systems are ranked by: each composite, or the mean of the attributes that share a scale, high being good."""
     rubric = evidence.rubrics.get(arm)
     composites = map(composite_label, rubric.composites if rubric else ())
-    named = [name for name in composites if name in set(scores["attribute"])]
-    if named:
-        return {name: scores[scores["attribute"] == name] for name in named}
+    names = [name for name in composites if name in set(scores["attribute"])]
+    if names:
+        return {name: scores[scores["attribute"] == name] for name in names}
     pooled = pooling(evidence.questions, set(scores["attribute"]), good_is_high=True)
-    shared = pooled.names
-    if not shared:
+    attributes = pooled.names
+    if not attributes:
         return {}
-    held = pooled.rows(scores, SIDES)
-    whole = held.groupby("case")["attribute"].transform("nunique") == len(shared)
-    means = held[whole].groupby(["case", "cluster"], sort=False)[list(SIDES)].mean().reset_index()
-    return {MEAN if len(shared) > 1 else shared[0]: means}
+    rows = pooled.rows(scores, SIDES)
+    is_complete = rows.groupby("case")["attribute"].transform("nunique") == len(attributes)
+    means = rows[is_complete].groupby(["case", "cluster"], sort=False)[list(SIDES)].mean().reset_index()
+    return {MEAN if len(attributes) > 1 else attributes[0]: means}
 
 
-def _sentences(ranked: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
-    said = []
-    for (arm, by), mine in agreed.groupby(["arm", "by"], sort=False):
-        found = {str(row["side"]): row for row in mine.to_dict("records")}
-        held = ranked[(ranked["arm"] == arm) & (ranked["by"] == by)]
-        people = held[held["side"] == "people"]
+def _sentences(all_ranks: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
+    sentences = []
+    for (arm, by), rows in agreed.groupby(["arm", "by"], sort=False):
+        row_by_side = {str(row["side"]): row for row in rows.to_dict("records")}
+        arm_ranks = all_ranks[(all_ranks["arm"] == arm) & (all_ranks["by"] == by)]
+        people = arm_ranks[arm_ranks["side"] == "people"]
         sure = int((people["high"] - people["low"] <= 1).sum())
-        before, after = found["before"], found["after"]
-        if pd.isna(before["tau"]):
-            said.append(
-                f"{arm} ranks {before['systems']} systems by {by}, but with no Kendall's tau with people's ranking: {before['note']}."
+        as_is, calibrated_row = row_by_side["before"], row_by_side["after"]
+        if pd.isna(as_is["tau"]):
+            sentences.append(
+                f"{arm} ranks {as_is['systems']} systems by {by}, but with no Kendall's tau with people's ranking: {as_is['note']}."
             )
             continue
-        calibrated = "" if pd.isna(after["tau"]) else f", {_tau_words(after)} calibrated"
-        tied = int(held[held["side"] == "before"]["tied"].sum())
-        said.append(
-            f"{arm} ranks {before['systems']} systems by {by} with a Kendall's tau of {_tau_words(before)} with people's ranking"
-            f"{calibrated}. {_top(held, str(arm))} By people's own scores {sure} of {len(people)} ranks are sure to within one place"
+        calibrated = "" if pd.isna(calibrated_row["tau"]) else f", {_tau_words(calibrated_row)} calibrated"
+        tied = int(arm_ranks[arm_ranks["side"] == "before"]["tied"].sum())
+        sentences.append(
+            f"{arm} ranks {as_is['systems']} systems by {by} with a Kendall's tau of {_tau_words(as_is)} with people's ranking"
+            f"{calibrated}. {_top(arm_ranks, str(arm))} By people's own scores {sure} of {len(people)} ranks are sure to within one place"
             + (f"; {arm} ties {tied} of them." if tied else ".")
-            + (" So few systems allow few values of tau." if before["systems"] < 5 else "")
+            + (" So few systems allow few values of tau." if as_is["systems"] < 5 else "")
         )
-    return said
+    return sentences
 
 
 def _tau_words(row: Mapping[Hashable, Any]) -> str:
@@ -161,17 +161,19 @@ def _tau_words(row: Mapping[Hashable, Any]) -> str:
     return f"{row['tau']:.2f}{between}"
 
 
-def _top(held: pd.DataFrame, arm: str) -> str:
-    best = {
+def _top(arm_ranks: pd.DataFrame, arm: str) -> str:
+    leaders = {
         side: [
             system if n >= FEW else f"{system} ({n} case{'s' if n > 1 else ''})"
-            for system, n in mine[mine["rank"] == mine["rank"].min()][["system", "n"]].itertuples(index=False)
+            for system, n in ranks[ranks["rank"] == ranks["rank"].min()][["system", "n"]].itertuples(
+                index=False
+            )
         ]
-        for side, mine in held.groupby("side")
+        for side, ranks in arm_ranks.groupby("side")
     }
-    if best["before"] == best["people"]:
-        return f"Both put {' and '.join(best['people'])} first."
-    return f"People put {' and '.join(best['people'])} first, {arm} {' and '.join(best['before'])}."
+    if leaders["before"] == leaders["people"]:
+        return f"Both put {' and '.join(leaders['people'])} first."
+    return f"People put {' and '.join(leaders['people'])} first, {arm} {' and '.join(leaders['before'])}."
 
 
-RANKING = Audit("ranking", lambda given, draws: ranking_section(given.evidence, given.scores, draws), 10)
+RANKING = Audit("ranking", lambda inputs, draws: ranking_section(inputs.evidence, inputs.scores, draws), 10)

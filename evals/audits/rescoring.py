@@ -61,18 +61,18 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
         return None
     names = sorted(set(evidence.rescored["rater"]))
     title = "Against a panel that re-scored"
-    parts = [against_panel(evidence, arm, mine, draws) for arm, mine in scores.items()]
-    found = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    parts = [against_panel(evidence, arm, rows, draws) for arm, rows in scores.items()]
+    wins = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     silent = [arm for arm, part in zip(scores, parts, strict=True) if part.empty]
     notes = [f"{arm} shares no case with people and the second panel: not compared" for arm in silent]
-    if found.empty:
-        told = f"The second panel ({', '.join(names)}) shares no scored case with an arm and the first: nothing is compared."
-        return Section("rescore", title, (told,), notes=tuple(notes))
+    if wins.empty:
+        sentence = f"The second panel ({', '.join(names)}) shares no scored case with an arm and the first: nothing is compared."
+        return Section("rescore", title, (sentence,), notes=tuple(notes))
     return Section(
         name="rescore",
         title=title,
-        sentences=tuple(_sentence(str(arm), mine) for arm, mine in found.groupby("arm", sort=False)),
-        tables={"wins": found},
+        sentences=tuple(_sentence(str(arm), rows) for arm, rows in wins.groupby("arm", sort=False)),
+        tables={"wins": wins},
         methods=(
             f"The second panel is the reference, made as the first's, of {', '.join(names)}, who are not part of the reference. On the cases that it, the arm and "
             "the first panel scored, arm and second panel are each held against the first; the win rate is the share of "
@@ -86,20 +86,20 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
 def against_panel(evidence: Evidence, arm: str, scores: pd.DataFrame, draws: Draws) -> pd.DataFrame:
     """One row for each side, attribute and measure: the arm's, the panel's, the advantage and the win rate."""
     rows: list[dict[str, object]] = []
-    both = _with_panel(evidence, arm, scores)
-    for attribute, mine in _parts(evidence, both):
-        for who in ("before", "after"):
-            held = mine.dropna(subset=[who, "panel", "people"])
-            for measure in MEASURES if len(held) else ():
-                start = {"arm": arm, "side": who, "attribute": attribute, "measure": measure}
-                rows.append({**start, **_duel(held, who, measure, draws)})
+    scored = _with_panel(evidence, arm, scores)
+    for attribute, part_scores in _parts(evidence, scored):
+        for stage in ("before", "after"):
+            usable = part_scores.dropna(subset=[stage, "panel", "people"])
+            for measure in MEASURES if len(usable) else ():
+                start = {"arm": arm, "side": stage, "attribute": attribute, "measure": measure}
+                rows.append({**start, **_duel(usable, stage, measure, draws)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _with_panel(evidence: Evidence, arm: str, scores: pd.DataFrame) -> pd.DataFrame:
     """The scores with the second panel's reference beside them, of attributes and of composites."""
-    ordered = {name: asked for name, asked in evidence.questions.items() if asked.scale.ordered}
-    panel = reference(evidence.rescored, ordered, rule=evidence.rule).table.rename(columns={"value": "panel"})
+    asked = {name: question for name, question in evidence.questions.items() if question.scale.ordered}
+    panel = reference(evidence.rescored, asked, rule=evidence.rule).table.rename(columns={"value": "panel"})
     wide = panel.assign(
         cluster="", fold=0, before=panel["panel"], after=panel["panel"], people=panel["panel"]
     )
@@ -110,45 +110,45 @@ def _with_panel(evidence: Evidence, arm: str, scores: pd.DataFrame) -> pd.DataFr
     return scores.merge(pd.concat([panel[columns], derived[columns]]), on=["case", "attribute"])
 
 
-def _parts(evidence: Evidence, both: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def _parts(evidence: Evidence, scored: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """All attributes that share the commonest scale, then each attribute and composite."""
-    if both.empty:
+    if scored.empty:
         return []
-    pooled = pooling(evidence.questions, set(both["attribute"]))
-    whole = [(OVERALL, pooled.rows(both, ("before", "after", "people", "panel")))]
-    return [*whole, *((str(name), mine) for name, mine in both.groupby("attribute", sort=False))]
+    pooled = pooling(evidence.questions, set(scored["attribute"]))
+    overall = [(OVERALL, pooled.rows(scored, ("before", "after", "people", "panel")))]
+    return [*overall, *((str(name), rows) for name, rows in scored.groupby("attribute", sort=False))]
 
 
-def _duel(held: pd.DataFrame, who: str, measure: str, draws: Draws) -> dict[str, object]:
-    rows, better = grid(held, (who, "panel")), BETTER[measure]
+def _duel(scores: pd.DataFrame, column: str, measure: str, draws: Draws) -> dict[str, object]:
+    rows, orient = grid(scores, (column, "panel")), BETTER[measure]
 
     def of(number: int) -> Coefficient:
         return lambda values: side(MEASURES[measure], values, number)
 
     def advantage(values: FloatArray) -> Statistic:
         arm, panel = of(0)(values), of(1)(values)
-        return lambda weights: better(arm(weights)) - better(panel(weights))
+        return lambda weights: orient(arm(weights)) - orient(panel(weights))
 
-    mine, theirs = (one_side(rows.values, number) for number in (0, 1))
-    found, p = paired_difference(
-        _nearness(measure), mine, theirs, rows.cluster, method=measure, otherwise=FLAT, gate=GATES[measure]
+    jury, people = (one_side(rows.values, number) for number in (0, 1))
+    gap, p = paired_difference(
+        _nearness(measure), jury, people, rows.cluster, method=measure, otherwise=FLAT, gate=GATES[measure]
     )
     statistic, frequency = over_clusters(advantage, rows)
-    drawn = draws.bootstrap().draws(statistic, frequency)
-    usable = drawn[~np.isnan(drawn)]
+    advantages = draws.bootstrap().draws(statistic, frequency)
+    usable = advantages[~np.isnan(advantages)]
     wins = np.where(np.abs(usable) < 1e-12, 0.5, usable > 0)
-    whole = frequency[None, :].astype(float)
-    of_arm, of_panel = (float(over_clusters(of(number), rows)[0](whole)[0]) for number in (0, 1))
+    ones = frequency[None, :].astype(float)
+    of_arm, of_panel = (float(over_clusters(of(number), rows)[0](ones)[0]) for number in (0, 1))
     return {
         "of_arm": of_arm,
         "of_panel": of_panel,
-        "advantage": found.value,
-        "low": found.low,
-        "high": found.high,
+        "advantage": gap.value,
+        "low": gap.low,
+        "high": gap.high,
         "p": p,
-        "win_rate": float(wins.mean()) if len(wins) and found.defined else np.nan,
-        "n": len(held),
-        "note": found.note,
+        "win_rate": float(wins.mean()) if len(wins) and gap.defined else np.nan,
+        "n": len(scores),
+        "note": gap.note,
     }
 
 
@@ -156,26 +156,26 @@ def _nearness(measure: str) -> Coefficient:
     """The measure, turned so that more is nearer, of rows of score, label, attribute and fold."""
 
     def coefficient(rows: FloatArray) -> Statistic:
-        inner, better = nearness(MEASURES[measure], rows), BETTER[measure]
+        inner, orient = nearness(MEASURES[measure], rows), BETTER[measure]
         if isinstance(inner, OfSums):
-            return OfSums(inner.sums, lambda total: better(inner.value(total)))
-        return lambda weights: better(inner(weights))
+            return OfSums(inner.sums, lambda total: orient(inner.value(total)))
+        return lambda weights: orient(inner(weights))
 
     return coefficient
 
 
-def _sentence(arm: str, found: pd.DataFrame) -> str:
-    whole = found[found["attribute"] == OVERALL]
-    rows = {(str(row["side"]), str(row["measure"])): row for row in whole.to_dict("records")}
-    cases = int(whole["n"].max())
-    told = []
-    for who, words in (("before", "as it is"), ("after", "calibrated")):
-        each = [_win(rows[who, measure], measure) for measure in MEASURES if (who, measure) in rows]
-        if each:
-            told.append(f"{words}, {', '.join(each)}")
+def _sentence(arm: str, wins: pd.DataFrame) -> str:
+    overall = wins[wins["attribute"] == OVERALL]
+    rows = {(str(row["side"]), str(row["measure"])): row for row in overall.to_dict("records")}
+    cases = int(overall["n"].max())
+    parts = []
+    for stage, words in (("before", "as it is"), ("after", "calibrated")):
+        rates = [_win(rows[stage, measure], measure) for measure in MEASURES if (stage, measure) in rows]
+        if rates:
+            parts.append(f"{words}, {', '.join(rates)}")
     return (
         f"On the {cases} scores that {arm} and the second panel both gave, {arm} comes nearer to the first panel in this share of "
-        f"resamples: {'; '.join(told)}."
+        f"resamples: {'; '.join(parts)}."
     )
 
 
@@ -186,4 +186,4 @@ def _win(row: Mapping[Hashable, Any], measure: str) -> str:
     return f"{WORDS[measure]} {row['win_rate']:.0%}{clear}"
 
 
-RESCORING = Audit("rescore", lambda given, draws: rescore_section(given.evidence, given.scores, draws), 20)
+RESCORING = Audit("rescore", lambda inputs, draws: rescore_section(inputs.evidence, inputs.scores, draws), 20)

@@ -43,37 +43,37 @@ def failures(marks: Marks, evaluators: list[str], severity: Severity) -> dict[st
     One row a case, in the order in which they are met, and one column an evaluator. A case as a whole has a severe error where
     any attribute has. People among the evaluators are no part of the reference they are held against.
     """
-    given = marks.table.reindex(columns=evaluators).to_numpy(float)
+    evaluator_marks = marks.table.reindex(columns=evaluators).to_numpy(float)
     reference = marks.reference(without=evaluators).to_numpy(float)[:, None]
-    judged = ~np.isnan(given) & (reference <= severity.harmful + HAIR)
-    failed = np.where(judged, given >= reference + severity.margin - HAIR, np.nan)
+    is_judged = ~np.isnan(evaluator_marks) & (reference <= severity.harmful + HAIR)
+    failed = np.where(is_judged, evaluator_marks >= reference + severity.margin - HAIR, np.nan)
     case, cases = pd.factorize(marks.table.index.get_level_values("case"))
     order = np.argsort(case, kind="stable")
-    first = np.searchsorted(case[order], np.arange(len(cases)))
+    starts = np.searchsorted(case[order], np.arange(len(cases)))
     attribute = marks.table.index.get_level_values("attribute").to_numpy()
     return {
-        OVERALL: np.fmax.reduceat(failed[order], first, axis=0) if len(failed) else failed,
+        OVERALL: np.fmax.reduceat(failed[order], starts, axis=0) if len(failed) else failed,
         **{name: failed[attribute == name] for name in marks.attributes()},
     }
 
 
 def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
     """One row for each evaluator and attribute, `overall` first: its severe errors of the harmful cases it judged."""
-    together = [[name for name, kind in marks.kinds.items() if kind != "person"]]
+    groups = [[name for name, kind in marks.kinds.items() if kind != "person"]]
     if len(marks.people) > 1:
-        together += [[person] for person in marks.people]
-    found = []
-    for evaluators in together:
+        groups += [[person] for person in marks.people]
+    rows_found = []
+    for evaluators in groups:
         by_attribute = failures(marks, evaluators, severity)
         for place, evaluator in enumerate(evaluators):
             for attribute, rows in by_attribute.items():
-                judged = rows[~np.isnan(rows[:, place]), place]
-                n, k = len(judged), int(judged.sum())
+                judgements = rows[~np.isnan(rows[:, place]), place]
+                n, k = len(judgements), int(judgements.sum())
                 low, high = credible(k, n) if n else (np.nan, np.nan)
                 note = "" if n else "judged nothing that people call harmful"
                 rate = k / n if n else np.nan
-                found.append((evaluator, marks.kinds[evaluator], attribute, n, k, rate, low, high, note))
-    return pd.DataFrame(found, columns=RATES)
+                rows_found.append((evaluator, marks.kinds[evaluator], attribute, n, k, rate, low, high, note))
+    return pd.DataFrame(rows_found, columns=RATES)
 
 
 def lower_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
@@ -84,23 +84,23 @@ def lower_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
     method into `p_holm`, `overall` being one family and the attributes another.
     """
     machines = [name for name, kind in marks.kinds.items() if kind != "person"]
-    found = []
+    table_rows = []
     # A person is held against the other people: one needs another, two need a third.
-    alone = combinations(marks.people, 1) if len(marks.people) > 1 else ()
+    singles = combinations(marks.people, 1) if len(marks.people) > 1 else ()
     two = combinations(marks.people, 2) if len(marks.people) > 2 else ()
-    for people in ((), *alone, *two):
+    for people in ((), *singles, *two):
         evaluators = [*machines, *people] if len(people) < 2 else [*people]
         pairs = [
-            (first, second)
-            for first, second in combinations(range(len(evaluators)), 2)
-            if {evaluators[first], evaluators[second]} >= set(people)
+            (left, right)
+            for left, right in combinations(range(len(evaluators)), 2)
+            if {evaluators[left], evaluators[right]} >= set(people)
         ]
         failed = failures(marks, evaluators, severity)
-        counted = {name: _common_failures(rows, pairs) for name, rows in failed.items()}
-        for number, (first, second) in enumerate(pairs):
-            who = evaluators[first], evaluators[second]
-            found += [(*who, name, *_told_apart(*counts[number])) for name, counts in counted.items()]
-    table = pd.DataFrame(found, columns=[name for name in LOWER if name != "p_holm"])
+        by_name = {name: _common_failures(rows, pairs) for name, rows in failed.items()}
+        for number, (left, right) in enumerate(pairs):
+            names = evaluators[left], evaluators[right]
+            table_rows += [(*names, name, *_told_apart(*counts[number])) for name, counts in by_name.items()]
+    table = pd.DataFrame(table_rows, columns=[name for name in LOWER if name != "p_holm"])
     family = table["attribute"] == OVERALL
     table["p_holm"] = table.groupby(family)["p"].transform(lambda p: holm(p.tolist())) if len(table) else []
     return table[LOWER]
@@ -110,17 +110,17 @@ def _common_failures(rows: FloatArray, pairs: list[tuple[int, int]]) -> list[lis
     """For each pair of columns the cases that both judged, and those that the first, the second and both failed on."""
     if not pairs:
         return []
-    first, second = np.array(pairs).T
-    known, wrong = (~np.isnan(rows)).astype(float), (rows > 0).astype(float)
-    tables = (known.T @ known, wrong.T @ known, known.T @ wrong, wrong.T @ wrong)
-    return np.column_stack([table[first, second] for table in tables]).astype(int).tolist()
+    left, right = np.array(pairs).T
+    is_known, wrong = (~np.isnan(rows)).astype(float), (rows > 0).astype(float)
+    tables = (is_known.T @ is_known, wrong.T @ is_known, is_known.T @ wrong, wrong.T @ wrong)
+    return np.column_stack([table[left, right] for table in tables]).astype(int).tolist()
 
 
 def _told_apart(n: int, k: int, m: int, both: int) -> tuple[object, ...]:
     if not n:
         return n, k, m, np.nan, 0, 0, np.nan, "no harmful case that both judged"
     alone, other = k - both, m - both
-    return n, k, m, chance_lower((k, n), (m, n)), alone, other, paired_p(alone, other), ""
+    return (n, k, m, chance_lower((k, n), (m, n)), alone, other, paired_p(alone, other), "")
 
 
 def failing_pairs(marks: Marks, severity: Severity) -> pd.DataFrame:
@@ -129,16 +129,16 @@ def failing_pairs(marks: Marks, severity: Severity) -> pd.DataFrame:
     `expected` is what independence would give; `p` is the one-sided hypergeometric chance of so many or more in
     common, given how often each fails, and `p_holm` the same after Holm's method over an arm's pairs.
     """
-    found = []
+    tables = []
     for arm, jurors in marks.jurors.items():
-        whole = failures(marks, list(jurors), severity)[OVERALL]
+        failed = failures(marks, list(jurors), severity)[OVERALL]
         rows = []
-        for (i, first), (j, second) in combinations(enumerate(jurors), 2):
-            both = whole[~np.isnan(whole[:, i] + whole[:, j])] > 0
-            rows.append((arm, first, second, *_overlap(both[:, i], both[:, j])))
+        for (i, juror), (j, rival) in combinations(enumerate(jurors), 2):
+            pair_failed = failed[~np.isnan(failed[:, i] + failed[:, j])] > 0
+            rows.append((arm, juror, rival, *_overlap(pair_failed[:, i], pair_failed[:, j])))
         table = pd.DataFrame(rows, columns=[name for name in PAIRS if name != "p_holm"])
-        found.append(table.assign(p_holm=holm(table["p"].tolist()))[PAIRS])
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=PAIRS)
+        tables.append(table.assign(p_holm=holm(table["p"].tolist()))[PAIRS])
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=PAIRS)
 
 
 def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFrame:
@@ -147,48 +147,46 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
     `expected`, `low` and `high` are the mean and 95% range when each juror's errors are dealt to the cases anew;
     `p` is the share of such deals, the data among them, with as many cases or more.
     """
-    found = []
+    rows = []
     for arm, jurors in marks.jurors.items():
-        whole = failures(marks, list(jurors), severity)[OVERALL]
-        failed = whole[~np.isnan(whole).any(axis=1)]
+        errors = failures(marks, list(jurors), severity)[OVERALL]
+        failed = errors[~np.isnan(errors).any(axis=1)]
         n = len(failed)
         if not n:
-            found.append(
-                (arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case that every juror judged")
-            )
+            rows.append((arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case that every juror judged"))
             continue
-        most = int(_most(failed[None])[0])
+        observed = int(_most(failed[None])[0])
         dealt = np.concatenate([_most(deal) for deal in _deals(failed, draws)])
         low, high = np.quantile(dealt, [0.025, 0.975])
-        p = (1 + int((dealt >= most).sum())) / (1 + draws.resamples)
+        p = (1 + int((dealt >= observed).sum())) / (1 + draws.resamples)
         note = "" if np.ptp(failed, axis=0).any() else FLAT
-        row = (int(failed.any(axis=1).sum()), most, float(dealt.mean()), float(low), float(high), p, note)
-        found.append((arm, len(jurors), n, *row))
-    return pd.DataFrame(found, columns=JURIES)
+        row = (int(failed.any(axis=1).sum()), observed, float(dealt.mean()), float(low), float(high), p, note)
+        rows.append((arm, len(jurors), n, *row))
+    return pd.DataFrame(rows, columns=JURIES)
 
 
-def _overlap(first: np.ndarray, second: np.ndarray) -> tuple[object, ...]:
-    n, k, m, both = len(first), int(first.sum()), int(second.sum()), int((first & second).sum())
+def _overlap(a: np.ndarray, b: np.ndarray) -> tuple[object, ...]:
+    n, k, m, common = (len(a), int(a.sum()), int(b.sum()), int((a & b).sum()))
     if not n:
         return 0, 0, np.nan, np.nan, np.nan, "no harmful case that both judged"
     if k in (0, n) or m in (0, n):
-        return n, both, k * m / n, np.nan, np.nan, FLAT
-    phi = (n * both - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
-    return n, both, k * m / n, phi, _chance_of_overlap(both, n, k, m), ""
+        return n, common, k * m / n, np.nan, np.nan, FLAT
+    phi = (n * common - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
+    return n, common, k * m / n, phi, _chance_of_overlap(common, n, k, m), ""
 
 
-def _chance_of_overlap(both: int, n: int, k: int, m: int) -> float:
-    """The hypergeometric chance that k and m of n cases, drawn apart, have `both` in common or more."""
-    shared = np.arange(both, min(k, m) + 1)
-    shared = shared[m - shared <= n - k]
-    ways = _log_ways(k, shared) + _log_ways(n - k, m - shared) - _log_ways(n, m)
-    return min(float(np.exp(ways).sum()), 1.0)
+def _chance_of_overlap(common: int, n: int, k: int, m: int) -> float:
+    """The hypergeometric chance that k and m of n cases, drawn apart, have `common` in common or more."""
+    overlaps = np.arange(common, min(k, m) + 1)
+    overlaps = overlaps[m - overlaps <= n - k]
+    log_chances = _log_ways(k, overlaps) + _log_ways(n - k, m - overlaps) - _log_ways(n, m)
+    return min(float(np.exp(log_chances).sum()), 1.0)
 
 
 def _log_ways(n: int, k: npt.ArrayLike) -> FloatArray:
     """The logarithm of how many ways there are to choose k of n."""
-    chosen = np.asarray(k, dtype=float)
-    return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))
+    size = np.asarray(k, dtype=float)
+    return np.asarray(gammaln(n + 1) - gammaln(size + 1) - gammaln(n - size + 1))
 
 
 def _most(failed: FloatArray) -> FloatArray:
@@ -198,8 +196,8 @@ def _most(failed: FloatArray) -> FloatArray:
 
 def _deals(failed: FloatArray, draws: Draws, at_once: int = 200) -> list[FloatArray]:
     """Every juror's errors shuffled over the cases, apart from the others'."""
-    rng, most = draws.rng(), draws.resamples
-    sizes = [min(at_once, most - start) for start in range(0, most, at_once)]
+    rng, resamples = draws.rng(), draws.resamples
+    sizes = [min(at_once, resamples - start) for start in range(0, resamples, at_once)]
     return [rng.permuted(np.repeat(failed[None], size, axis=0), axis=1) for size in sizes]
 
 
@@ -225,11 +223,11 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     juries = failing_juries(marks, severity, draws)
     tables = {"rates": rates, "lower": lower, "together": juries, "pairs": failing_pairs(marks, severity)}
     overall = rates[rates["attribute"] == OVERALL]
-    limits = {name: severity.limits(asked) for name, asked in marks.questions.items()}
-    told = "; ".join(dict.fromkeys(f"{name}: {words}" for name, words in limits.items()))
+    limits = {name: severity.limits(question) for name, question in marks.questions.items()}
+    limit_words = "; ".join(dict.fromkeys(f"{name}: {words}" for name, words in limits.items()))
     methods = (
         f"A severe error is a score better than people's reference by {severity.margin:.0%} of the scale or more, where that "
-        f"reference lies within {severity.harmful:.0%} of the scale from its bad end ({told}). Overall counts a case once, "
+        f"reference lies within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). Overall counts a case once, "
         "for any of its attributes. Rates have the equal-tailed 95% interval of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another takes the two posteriors as independent, although the cases are the "
         "same; McNemar's exact test, beside it, does not. Jurors' common errors are set against dealing each juror's errors "
@@ -237,8 +235,8 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )
     if not overall["harmful"].any():
-        why = "People call no case harmful that anybody judged, so severe errors cannot be told."
-        return Section("severe", "Severe errors: harm called safe", (why,), tables, methods=methods)
+        reason = "People call no case harmful that anybody judged, so severe errors cannot be told."
+        return Section("severe", "Severe errors: harm called safe", (reason,), tables, methods=methods)
     sentences = [_rate(row) for row in overall.to_dict("records") if row["kind"] in ("jury", "single judge")]
     between = lower[(lower["attribute"] == OVERALL) & (lower["harmful"] > 0)]
     among = between[between["first"].isin(marks.arms) & between["second"].isin([*marks.arms, SECOND])]
@@ -271,30 +269,30 @@ def _rate(row: dict[Any, Any]) -> str:
 
 
 def _lower(row: dict[Any, Any]) -> str:
-    first, second, chance = row["first"], row["second"], row["chance_lower"]
-    told = f"(n = {row['harmful']}, McNemar's {p_words(row['p'])})"
+    left, right, chance = row["first"], row["second"], row["chance_lower"]
+    evidence = f"(n = {row['harmful']}, McNemar's {p_words(row['p'])})"
     if 1 - SURE < chance < SURE:
         return (
-            f"Whether {first} or {second} makes fewer severe errors is not settled: with probability {chance:.2f} it is "
-            f"{first} {told}."
+            f"Whether {left} or {right} makes fewer severe errors is not settled: with probability {chance:.2f} it is "
+            f"{left} {evidence}."
         )
     verb, sure = ("fewer", chance) if chance >= SURE else ("more", 1 - chance)
-    return f"{first} makes {verb} severe errors than {second}, with probability {sure:.2f} {told}."
+    return f"{left} makes {verb} severe errors than {right}, with probability {sure:.2f} {evidence}."
 
 
 def _against_people(arm: str, rows: list[dict[Any, Any]]) -> list[str]:
     """What is settled between an arm and the people who rated, one sentence for each direction."""
-    told = []
+    sentences = []
     for verb, chances in (
         ("fewer", {row["second"]: row["chance_lower"] for row in rows}),
         ("more", {row["second"]: 1 - row["chance_lower"] for row in rows}),
     ):
         sure = {name: chance for name, chance in chances.items() if chance >= SURE}
         if sure:
-            told.append(
+            sentences.append(
                 f"{arm} makes {verb} severe errors than {', '.join(sure)}, with probability {min(sure.values()):.2f} or more."
             )
-    return told
+    return sentences
 
 
 def _together(row: dict[Any, Any]) -> str:

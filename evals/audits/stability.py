@@ -48,7 +48,7 @@ def scatter(evidence: Evidence) -> pd.DataFrame:
     A judge is a seat with its arm, its scores the repeats it was asked for; `people` is everyone who rated the case.
     SD has n - 1 below; CV is SD over mean, NaN where the mean is 0. Points of the scale, not turned.
     """
-    numeric = [name for name, asked in evidence.questions.items() if asked.scale.numeric]
+    numeric = [name for name, question in evidence.questions.items() if question.scale.numeric]
     votes = evidence.ballots
     parts = []
     if len(votes):
@@ -57,25 +57,25 @@ def scatter(evidence: Evidence) -> pd.DataFrame:
     rows = pd.concat([part[["judge", "attribute", "case", "value"]] for part in parts], ignore_index=True)
     rows = rows[rows["attribute"].isin(numeric)]
     rows = rows.assign(value=pd.to_numeric(rows["value"], errors="coerce").astype(float))
-    found = rows.groupby(["judge", "attribute", "case"], sort=False)["value"].agg(["count", "mean", "std"])
-    found = found[found["count"] > 1].reset_index()
-    found.columns = pd.Index(["judge", "attribute", "case", "repeats", "mean", "sd"])
-    mean = found["mean"].abs().to_numpy(float)
-    cv = np.divide(found["sd"], mean, out=np.full(len(found), np.nan), where=mean > 0)
-    return found.assign(cv=cv)[BY_CASE]
+    spreads = rows.groupby(["judge", "attribute", "case"], sort=False)["value"].agg(["count", "mean", "std"])
+    spreads = spreads[spreads["count"] > 1].reset_index()
+    spreads.columns = pd.Index(["judge", "attribute", "case", "repeats", "mean", "sd"])
+    mean = spreads["mean"].abs().to_numpy(float)
+    cv = np.divide(spreads["sd"], mean, out=np.full(len(spreads), np.nan), where=mean > 0)
+    return spreads.assign(cv=cv)[BY_CASE]
 
 
 def judges_scatter(by_case: pd.DataFrame, groups: pd.Series) -> pd.DataFrame:
     """One row for each judge and attribute: `sd` is the root of the mean variance, with the jackknife's interval over cases."""
-    found = []
+    rows_found = []
     for (judge, attribute), rows in by_case.groupby(["judge", "attribute"], sort=False):
         grid = _grid(rows[["case"]].assign(one=rows["sd"] ** 2), groups)
-        each = Jackknife().estimate(
+        estimate = Jackknife().estimate(
             _root, grid, method="SD within a case", otherwise="no repeats", transform=LOG
         )
-        told = [each.value, each.low, each.high, rows["sd"].mean(), rows["cv"].mean()]
-        found.append((judge, attribute, len(rows), rows["repeats"].median(), *told, each.note))
-    return pd.DataFrame(found, columns=BY_JUDGE)
+        numbers = [estimate.value, estimate.low, estimate.high, rows["sd"].mean(), rows["cv"].mean()]
+        rows_found.append((judge, attribute, len(rows), rows["repeats"].median(), *numbers, estimate.note))
+    return pd.DataFrame(rows_found, columns=BY_JUDGE)
 
 
 def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str]) -> pd.DataFrame:
@@ -86,17 +86,17 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str]) ->
     """
     judges = list(dict.fromkeys(by_case["judge"]))
     variance = by_case.assign(variance=by_case["sd"] ** 2)
-    found = []
-    for first, second in combinations(judges, 2):
-        sides = [variance[variance["judge"] == name] for name in (first, second)]
-        both = sides[0].merge(sides[1], on=["case", "attribute"], suffixes=("_one", "_two"))
-        for attribute in (OVERALL, *dict.fromkeys(both["attribute"])):
-            wanted = pooled if attribute == OVERALL else (attribute,)
-            rows = both[both["attribute"].isin(wanted)]
-            each, p = _difference(rows, groups)
-            told = (each.value, each.low, each.high, p, rows["case"].nunique(), each.note)
-            found.append((first, second, attribute, *told))
-    table = pd.DataFrame(found, columns=[name for name in STEADIER if name != "p_holm"])
+    rows_found = []
+    for judge, rival in combinations(judges, 2):
+        sides = [variance[variance["judge"] == name] for name in (judge, rival)]
+        merged = sides[0].merge(sides[1], on=["case", "attribute"], suffixes=("_one", "_two"))
+        for attribute in (OVERALL, *dict.fromkeys(merged["attribute"])):
+            names = pooled if attribute == OVERALL else (attribute,)
+            rows = merged[merged["attribute"].isin(names)]
+            estimate, p = _difference(rows, groups)
+            numbers = (estimate.value, estimate.low, estimate.high, p, rows["case"].nunique(), estimate.note)
+            rows_found.append((judge, rival, attribute, *numbers))
+    table = pd.DataFrame(rows_found, columns=[name for name in STEADIER if name != "p_holm"])
     family = table["attribute"] == OVERALL
     table["p_holm"] = table.groupby(family)["p"].transform(lambda p: holm(p.tolist())) if len(table) else []
     return table[STEADIER]
@@ -104,10 +104,10 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str]) ->
 
 def _difference(rows: pd.DataFrame, groups: pd.Series) -> Contrast:
     if rows["case"].nunique() < 2:
-        few = f"{rows['case'].nunique()} case(s) that both scored twice or more; two are needed"
-        return Contrast(undefined(few, method=METHOD), np.nan)
-    paired = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
-    grid = _grid(paired, groups)
+        problem = f"{rows['case'].nunique()} case(s) that both scored twice or more; two are needed"
+        return Contrast(undefined(problem, method=METHOD), np.nan)
+    variances = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
+    grid = _grid(variances, groups)
     return paired_difference(
         _root, grid.values[:, :1], grid.values[:, 1:], grid.cluster, method=METHOD, otherwise="no repeats"
     )
@@ -134,13 +134,13 @@ def convergence(evidence: Evidence, *, seed: int) -> pd.DataFrame:
     """
     rows = []
     for judge, attribute, grid in _grids(evidence):
-        within, between = _components(grid)
+        repeat_variance, between = _components(grid)
         k = grid.shape[1]
         middle, low, high = _choices(grid, np.random.default_rng(seed))
         for m in range(2, k + 1):
-            stable = between / (between + within / m) if between + within > 0 else np.nan
-            told = (middle[m - 2], low[m - 2], high[m - 2], np.sqrt(within / m), stable)
-            rows.append((judge, attribute, m, *map(float, told)))
+            stable = between / (between + repeat_variance / m) if between + repeat_variance > 0 else np.nan
+            numbers = (middle[m - 2], low[m - 2], high[m - 2], np.sqrt(repeat_variance / m), stable)
+            rows.append((judge, attribute, m, *map(float, numbers)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -148,14 +148,14 @@ def enough_repeats(evidence: Evidence) -> pd.DataFrame:
     """One row for each judge and attribute: the fewest repeats whose mean is reliable to 0.9."""
     rows: list[tuple[object, ...]] = []
     for judge, attribute, grid in _grids(evidence):
-        within, between = _components(grid)
+        repeat_variance, between = _components(grid)
         k = grid.shape[1]
-        if within == 0:
+        if repeat_variance == 0:
             rows.append((judge, attribute, k, 1.0, "every repeat gave the same"))
         elif between == 0:
             rows.append((judge, attribute, k, np.nan, "cases do not differ by more than repeats do"))
         else:
-            fewest = max(1, int(np.ceil(RELIABLE / (1 - RELIABLE) * within / between - 1e-9)))
+            fewest = max(1, int(np.ceil(RELIABLE / (1 - RELIABLE) * repeat_variance / between - 1e-9)))
             rows.append((judge, attribute, k, float(fewest), "more than were made" if fewest > k else ""))
     return pd.DataFrame(rows, columns=ENOUGH)
 
@@ -165,25 +165,25 @@ def _grids(evidence: Evidence) -> list[tuple[str, str, FloatArray]]:
     votes = evidence.ballots
     if votes.empty:
         return []
-    numeric = [name for name, asked in evidence.questions.items() if asked.scale.numeric]
+    numeric = [name for name, question in evidence.questions.items() if question.scale.numeric]
     votes = votes[votes["attribute"].isin(numeric)]
     votes = votes.assign(judge=votes["arm"] + ": " + votes["seat"])
-    found = []
+    grids = []
     for (judge, attribute), rows in votes.groupby(["judge", "attribute"], sort=False):
         size = rows.groupby("case")["value"].transform("size")
         k = int(size.mode().iloc[-1])
-        kept = rows[size == k].sort_values("case", kind="stable")
-        if k > 1 and len(kept) // k > 1:
-            values = pd.to_numeric(kept["value"]).to_numpy(float).reshape(-1, k)
-            found.append((str(judge), str(attribute), values))
-    return found
+        complete = rows[size == k].sort_values("case", kind="stable")
+        if k > 1 and len(complete) // k > 1:
+            values = pd.to_numeric(complete["value"]).to_numpy(float).reshape(-1, k)
+            grids.append((str(judge), str(attribute), values))
+    return grids
 
 
 def _components(grid: FloatArray) -> tuple[float, float]:
     """The variance within cases, and that between them, which is never below 0."""
     k = grid.shape[1]
-    within = float(grid.var(axis=1, ddof=1).mean())
-    return within, max(0.0, float(grid.mean(axis=1).var(ddof=1)) - within / k)
+    repeat_variance = float(grid.var(axis=1, ddof=1).mean())
+    return repeat_variance, max(0.0, float(grid.mean(axis=1).var(ddof=1)) - repeat_variance / k)
 
 
 def _choices(grid: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -191,14 +191,14 @@ def _choices(grid: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, Fl
     k = grid.shape[1]
     draws = int(np.clip(CELLS // grid.size, 20, DRAWS))
     m = np.arange(2, k + 1)
-    seen = np.empty((draws, k - 1))
+    deviations = np.empty((draws, k - 1))
     for draw in range(draws):
         shuffled = rng.permuted(grid, axis=1)
         total, squares = shuffled.cumsum(axis=1)[:, 1:], (shuffled**2).cumsum(axis=1)[:, 1:]
         variance = np.maximum(squares - total**2 / m, 0.0) / (m - 1)
-        seen[draw] = np.sqrt(variance.mean(axis=0))
-    low, high = np.quantile(seen, [0.025, 0.975], axis=0)
-    return seen.mean(axis=0), low, high
+        deviations[draw] = np.sqrt(variance.mean(axis=0))
+    low, high = np.quantile(deviations, [0.025, 0.975], axis=0)
+    return deviations.mean(axis=0), low, high
 
 
 def convergence_figure(curves: pd.DataFrame) -> Figure:
@@ -208,17 +208,17 @@ def convergence_figure(curves: pd.DataFrame) -> Figure:
     y = number_axis(0.0, max(0.1, float(curves["high"].max())) * 1.1, about=4, lines=True)
     panels = []
     for judge in judges:
-        mine = curves[curves["judge"] == judge]
-        most = int(mine["repeats"].max())
-        ticks = tuple(Tick(m, str(m)) for m in range(2, most + 1, max(1, most // 8)))
-        x = Axis(2.0, max(3.0, float(most)), ticks, "repeats; upwards, SD within a case")
+        judge_curves = curves[curves["judge"] == judge]
+        repeats = int(judge_curves["repeats"].max())
+        ticks = tuple(Tick(m, str(m)) for m in range(2, repeats + 1, max(1, repeats // 8)))
+        x = Axis(2.0, max(3.0, float(repeats)), ticks, "repeats; upwards, SD within a case")
         panel = Panel(x, y, 300, 180, title=clip(judge, 40))
         for number, attribute in enumerate(attributes):
-            _add_scatter(panel, mine[mine["attribute"] == attribute], number)
+            _add_scatter(panel, judge_curves[judge_curves["attribute"] == attribute], number)
         panels.append(panel)
     rows = in_rows(level(panels), ACROSS)
-    named = below([*rows[-1:], legend(attributes, lines=True)])
-    return Figure("Scatter by number of repeats", [*rows[:-1], named])
+    last_row = below([*rows[-1:], legend(attributes, lines=True)])
+    return Figure("Scatter by number of repeats", [*rows[:-1], last_row])
 
 
 def _add_scatter(panel: Panel, rows: pd.DataFrame, number: int) -> None:
@@ -233,11 +233,11 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
     """How far repeats scatter, against people's scatter, and how many repeats are enough."""
     by_case = scatter(evidence)
     if set(by_case["judge"]) <= {PEOPLE}:
-        why = "No seat judged a case twice, so stability cannot be told: run a single judge with `repeats` of 2 or more."
-        return Section("stability", TITLE, (why,))
-    shared = pooling(evidence.questions).names
+        reason = "No seat judged a case twice, so stability cannot be told: run a single judge with `repeats` of 2 or more."
+        return Section("stability", TITLE, (reason,))
+    pooled = pooling(evidence.questions).names
     judges = judges_scatter(by_case, evidence.groups)
-    against = steadier(by_case, evidence.groups, shared)
+    against = steadier(by_case, evidence.groups, pooled)
     curve, enough = convergence(evidence, seed=draws.seed), enough_repeats(evidence)
     overall = against[against["attribute"] == OVERALL]
     sentences = [
@@ -255,17 +255,17 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
         "case (n - 1 below), with the jackknife's interval over cases or their groups; two "
         "judges are compared by the jackknife of their difference. Beside it stand the means of each case's SD and CV (SD over mean). People's is the scatter among those who rated a case. "
         f"Enough repeats are the fewest whose mean is reliable to {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
-        f"the attributes that share a scale ({', '.join(shared)}).",
+        f"the attributes that share a scale ({', '.join(pooled)}).",
     )
     return Section("stability", TITLE, tuple(sentences), tables, figures, methods)
 
 
 def _judge(judge: str, rows: Any) -> str:
-    worst = rows.loc[rows["sd"].idxmax()]
-    who = "People who rated the same case" if judge == PEOPLE else f"{judge}, asked again,"
+    widest = rows.loc[rows["sd"].idxmax()]
+    subject = "People who rated the same case" if judge == PEOPLE else f"{judge}, asked again,"
     return (
-        f"{who} scattered by an SD of {rows['sd'].median():.2f} points (the median over attributes; most on "
-        f"{worst['attribute']}: {worst['sd']:.2f}, mean CV {worst['mean_cv']:.2f})."
+        f"{subject} scattered by an SD of {rows['sd'].median():.2f} points (the median over attributes; most on "
+        f"{widest['attribute']}: {widest['sd']:.2f}, mean CV {widest['mean_cv']:.2f})."
     )
 
 
@@ -281,22 +281,22 @@ def _steadier(row: dict[Any, Any]) -> str:
 
 
 def _enough(judge: str, rows: Any) -> str:
-    known = rows.dropna(subset=["enough"])
-    made = int(rows["repeats"].max())
-    if known.empty:
+    answered = rows.dropna(subset=["enough"])
+    repeats_made = int(rows["repeats"].max())
+    if answered.empty:
         return (
             f"No number of repeats of {judge} would be enough: cases do not differ by more than repeats do."
         )
-    most = known.loc[known["enough"].idxmax()]
-    asked = "1 repeat is" if most["enough"] == 1 else f"{most['enough']:.0f} repeats are"
-    told = f"{asked} enough for {judge} on every attribute"
+    neediest = answered.loc[answered["enough"].idxmax()]
+    repeat_words = "1 repeat is" if neediest["enough"] == 1 else f"{neediest['enough']:.0f} repeats are"
+    sentence = f"{repeat_words} enough for {judge} on every attribute"
     beyond = (
-        f"; {made} were made, so that is an extrapolation"
-        if most["enough"] > made
-        else f" ({made} were made)"
+        f"; {repeats_made} were made, so that is an extrapolation"
+        if neediest["enough"] > repeats_made
+        else f" ({repeats_made} were made)"
     )
-    needing = f", {most['attribute']} needing the most" if known["enough"].nunique() > 1 else ""
-    return f"{told}{needing}{beyond}."
+    needing = f", {neediest['attribute']} needing the most" if answered["enough"].nunique() > 1 else ""
+    return f"{sentence}{needing}{beyond}."
 
 
-STABILITY = Audit("stability", lambda given, draws: stability_section(given.evidence, draws), 60)
+STABILITY = Audit("stability", lambda inputs, draws: stability_section(inputs.evidence, draws), 60)

@@ -82,28 +82,28 @@ def alternative_annotator(
     """
     columns = ["person", "n", "jury", "person_share", "p", "jury_wins"]
     if people.shape[1] < FEWEST_PEOPLE:
-        why = f"{people.shape[1]} people rated: {FEWEST_PEOPLE} are needed, so that there are others to be close to"
-        return AlternativeAnnotator(pd.DataFrame(columns=columns), epsilon, math.nan, math.nan, note=why)
+        reason = f"{people.shape[1]} people rated: {FEWEST_PEOPLE} are needed, so that there are others to be close to"
+        return AlternativeAnnotator(pd.DataFrame(columns=columns), epsilon, math.nan, math.nan, note=reason)
     values, machine = people.to_numpy(float), jury.to_numpy(float)
     clusters, code = np.unique(np.arange(len(values)) if cluster is None else cluster, return_inverse=True)
     sums, counts = np.zeros((2, len(clusters), people.shape[1]))
     rows = []
     for column, person in enumerate(people.columns):
-        others = np.delete(values, column, axis=1)
-        usable = ~np.isnan(values[:, column]) & ~np.isnan(machine) & (~np.isnan(others)).any(axis=1)
-        mine = _closeness(values[usable, column], others[usable], ordered)
-        its = _closeness(machine[usable], others[usable], ordered)
-        wins, loses = its >= mine - 1e-12, mine >= its - 1e-12
+        other_people = np.delete(values, column, axis=1)
+        usable = ~np.isnan(values[:, column]) & ~np.isnan(machine) & (~np.isnan(other_people)).any(axis=1)
+        person_closeness = _closeness(values[usable, column], other_people[usable], ordered)
+        jury_closeness = _closeness(machine[usable], other_people[usable], ordered)
+        wins, loses = jury_closeness >= person_closeness - 1e-12, person_closeness >= jury_closeness - 1e-12
         np.add.at(sums[:, column], code[usable], loses.astype(float) - wins)
         np.add.at(counts[:, column], code[usable], 1)
         rows.append((str(person), int(usable.sum()), _mean(wins.astype(float)), _mean(loses.astype(float))))
     p = _one_sided(sums, counts, np.ones((1, len(clusters))), epsilon)
     table = pd.DataFrame(rows, columns=columns[:-2]).assign(p=p[0], jury_wins=_discoveries(p, level)[0])
-    known = table["p"].notna()
-    if not known.any():
+    is_tested = table["p"].notna()
+    if not is_tested.any():
         none = "no case was rated by the jury and two people"
         return AlternativeAnnotator(table, epsilon, math.nan, math.nan, note=none)
-    few = (
+    warning = (
         f"fewer than {FEWEST_CASES} cases with some person: the t test is rough there"
         if (table["n"] < FEWEST_CASES).any()
         else ""
@@ -111,32 +111,32 @@ def alternative_annotator(
     return AlternativeAnnotator(
         table,
         epsilon,
-        float(table.loc[known, "jury_wins"].mean()),
-        float(table.loc[known, "jury"].mean()),
+        float(table.loc[is_tested, "jury_wins"].mean()),
+        float(table.loc[is_tested, "jury"].mean()),
         _power(sums, counts, epsilon, level, draws or Draws()),
-        few,
+        warning,
     )
 
 
 def _power(sums: FloatArray, counts: FloatArray, epsilon: float, level: float, draws: Draws) -> float:
     """How often the test is passed where the jury is the closer one exactly as often as each person."""
-    used = counts.any(axis=1)
-    sums, counts = sums[used], counts[used]
+    is_used = counts.any(axis=1)
+    sums, counts = sums[is_used], counts[is_used]
     equal = sums - counts * (sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
     clusters = len(counts)
-    drawn = draws.rng().multinomial(clusters, np.full(clusters, 1 / clusters), size=draws.resamples)
-    p = _one_sided(equal, counts, drawn.astype(float), epsilon)
-    known = np.maximum((~np.isnan(p)).sum(axis=1), 1)
-    return _mean((_discoveries(p, level).sum(axis=1) / known >= PASSED).astype(float))
+    resamples = draws.rng().multinomial(clusters, np.full(clusters, 1 / clusters), size=draws.resamples)
+    p = _one_sided(equal, counts, resamples.astype(float), epsilon)
+    tested_count = np.maximum((~np.isnan(p)).sum(axis=1), 1)
+    return _mean((_discoveries(p, level).sum(axis=1) / tested_count >= PASSED).astype(float))
 
 
-def _closeness(values: FloatArray, others: FloatArray, ordered: bool) -> FloatArray:
-    apart = others - values[:, None]
-    known = ~np.isnan(apart)
-    number = np.maximum(known.sum(axis=1), 1)
+def _closeness(values: FloatArray, other_people: FloatArray, ordered: bool) -> FloatArray:
+    gaps = other_people - values[:, None]
+    is_known = ~np.isnan(gaps)
+    number = np.maximum(is_known.sum(axis=1), 1)
     if ordered:
-        return -np.sqrt((np.where(known, apart, 0.0) ** 2).sum(axis=1) / number)
-    return np.asarray(((apart == 0) & known).sum(axis=1) / number)
+        return -np.sqrt((np.where(is_known, gaps, 0.0) ** 2).sum(axis=1) / number)
+    return np.asarray(((gaps == 0) & is_known).sum(axis=1) / number)
 
 
 def _one_sided(sums: FloatArray, counts: FloatArray, weights: FloatArray, epsilon: float) -> FloatArray:
@@ -158,11 +158,11 @@ def _one_sided(sums: FloatArray, counts: FloatArray, weights: FloatArray, epsilo
 
 def _discoveries(p: FloatArray, level: float) -> npt.NDArray[np.bool_]:
     """By row, which hypotheses are rejected, the share of false ones among them held at `level` whatever their dependence."""
-    known = (~np.isnan(p)).sum(axis=1, keepdims=True)
+    tested_count = (~np.isnan(p)).sum(axis=1, keepdims=True)
     rank = np.arange(1, p.shape[1] + 1)
-    allowed = level * rank / np.maximum(known * np.cumsum(1 / rank)[np.maximum(known, 1) - 1], 1)
-    ordered = np.sort(p, axis=1)
-    reached = np.where(ordered <= allowed, ordered, -1.0).max(axis=1, keepdims=True)
+    limits = level * rank / np.maximum(tested_count * np.cumsum(1 / rank)[np.maximum(tested_count, 1) - 1], 1)
+    sorted_p = np.sort(p, axis=1)
+    reached = np.where(sorted_p <= limits, sorted_p, -1.0).max(axis=1, keepdims=True)
     return np.asarray(p <= reached)
 
 
@@ -183,24 +183,24 @@ def stand_in_section(evidence: Evidence, draws: Draws) -> Section | None:
     )
     groups = evidence.groups
     for name, question in evidence.questions.items():
-        mine = people[people["attribute"] == name]
-        if mine["rater"].nunique() < FEWEST_PEOPLE or not len(arms):
+        attribute_ratings = people[people["attribute"] == name]
+        if attribute_ratings["rater"].nunique() < FEWEST_PEOPLE or not len(arms):
             continue
-        wide = mine.pivot(index="case", columns="rater", values="number")
+        wide = attribute_ratings.pivot(index="case", columns="rater", values="number")
         cluster = cluster_numbers(pd.Series(wide.index, dtype=object), groups)
         juries = arms[arms["attribute"] == name].pivot(index="case", columns="rater", values="number")
         juries = juries.reindex(index=wide.index, columns=list(evidence.kinds))
         for arm in evidence.kinds:
-            found = alternative_annotator(
+            result = alternative_annotator(
                 wide, juries[arm], ordered=question.scale.ordered, cluster=cluster, draws=draws
             )
-            if math.isnan(found.winning_rate):
-                notes.append(f"{arm}, {name}: {found.note}")
+            if math.isnan(result.winning_rate):
+                notes.append(f"{arm}, {name}: {result.note}")
                 continue
-            rows.append(found.people.assign(arm=arm, attribute=name, power=found.power))
-            sentences.append(stand_in_sentence(arm, name, found))
-            if found.note:
-                notes.append(f"{arm}, {name}: {found.note}")
+            rows.append(result.people.assign(arm=arm, attribute=name, power=result.power))
+            sentences.append(stand_in_sentence(arm, name, result))
+            if result.note:
+                notes.append(f"{arm}, {name}: {result.note}")
     if not rows:
         return None
     table = pd.concat(rows, ignore_index=True)
@@ -236,4 +236,4 @@ def stand_in_sentence(arm: str, attribute: str, found: AlternativeAnnotator) -> 
     )
 
 
-STAND_IN = Audit("stand_in", lambda given, draws: stand_in_section(given.evidence, draws), 85)
+STAND_IN = Audit("stand_in", lambda inputs, draws: stand_in_section(inputs.evidence, draws), 85)

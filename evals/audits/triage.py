@@ -71,51 +71,51 @@ def case_reasons(
     severity: Severity,
 ) -> dict[str, tuple[str, ...]]:
     """By case, what a reader is told; the gravest first, and never nothing."""
-    told: dict[str, list[tuple[int, str]]] = {case: [] for case in cases}
+    reasons: dict[str, list[tuple[int, str]]] = {case: [] for case in cases}
     columns = ["case", "kind", "attribute", "text"]
     for case, kind, attribute, text in moments[columns].drop_duplicates().astype(str).to_numpy():
-        told[case].append((ORDER.index(kind), f"{attribute}: {text}" if attribute else text))
-    reached = {key: found[0] for key, found in _given_scores(verdicts.assign(juror=""), marks).items()}
-    for (case, attribute), found in reached.items():
-        if found.mark <= severity.harmful + HAIR:
-            asked = marks.questions[attribute]
-            end = asked.scale.ends[0 if asked.better == "high" else 1]
-            words = f"{attribute}: {_number(found.value)}, near the bad end of its scale ({_number(end)})"
-            told[case].append((ORDER.index("low"), words))
+        reasons[case].append((ORDER.index(kind), f"{attribute}: {text}" if attribute else text))
+    reached = {key: scores[0] for key, scores in _given_scores(verdicts.assign(juror=""), marks).items()}
+    for (case, attribute), score in reached.items():
+        if score.mark <= severity.harmful + HAIR:
+            question = marks.questions[attribute]
+            end = question.scale.ends[0 if question.better == "high" else 1]
+            words = f"{attribute}: {_number(score.value)}, near the bad end of its scale ({_number(end)})"
+            reasons[case].append((ORDER.index("low"), words))
     for (case, attribute), cast in _given_scores(votes, marks).items():
-        if len({each.mark for each in cast}) > 1:
-            told[case].append(_disagreement(attribute, cast, severity, reached.get((case, attribute))))
+        if len({score.mark for score in cast}) > 1:
+            reasons[case].append(_disagreement(attribute, cast, severity, reached.get((case, attribute))))
     return {
         case: tuple(words for _, words in sorted(parts, key=lambda part: part[0])) or (CALM,)
-        for case, parts in told.items()
+        for case, parts in reasons.items()
     }
 
 
 def _given_scores(table: pd.DataFrame, marks: Marks) -> Mapping[Key, list[Given]]:
     """The scores of each attribute of each case that has an order."""
-    found: dict[Key, list[Given]] = {}
+    scores_by_key: dict[Key, list[Given]] = {}
     if len(table):
         rows = with_marks(table, marks.questions).dropna(subset=["mark"])
         columns = (rows[name].tolist() for name in ("case", "attribute", "juror", "value", "mark"))
         for case, attribute, juror, value, mark in zip(*columns, strict=True):
-            found.setdefault((str(case), str(attribute)), []).append(Given(str(juror), value, mark))
-    return found
+            scores_by_key.setdefault((str(case), str(attribute)), []).append(Given(str(juror), value, mark))
+    return scores_by_key
 
 
 def _disagreement(
     attribute: str, cast: list[Given], severity: Severity, verdict: Given | None
 ) -> tuple[int, str]:
     """How far apart jurors are; and where one calls harmful what the verdict calls safe, who."""
-    ordered = sorted(cast, key=lambda each: each.mark)
-    worst, best = ordered[0], ordered[-1]
-    harmful = worst.mark <= severity.harmful + HAIR
-    if verdict is None or not harmful or verdict.mark - worst.mark < severity.margin - HAIR:
+    ascending = sorted(cast, key=lambda score: score.mark)
+    lowest, highest = ascending[0], ascending[-1]
+    harmful = lowest.mark <= severity.harmful + HAIR
+    if verdict is None or not harmful or verdict.mark - lowest.mark < severity.margin - HAIR:
         return ORDER.index(
             "apart"
-        ), f"{attribute}: votes from {_number(worst.value)} to {_number(best.value)}"
-    who = " and ".join(each.juror for each in cast if each.mark == worst.mark)
-    said = f"{who} gave {_number(worst.value)}, the verdict is {_number(verdict.value)}"
-    return ORDER.index("risk"), f"{attribute}: {said}; a severe error if {who} is right"
+        ), f"{attribute}: votes from {_number(lowest.value)} to {_number(highest.value)}"
+    jurors = " and ".join(score.juror for score in cast if score.mark == lowest.mark)
+    words = f"{jurors} gave {_number(lowest.value)}, the verdict is {_number(verdict.value)}"
+    return ORDER.index("risk"), f"{attribute}: {words}; a severe error if {jurors} is right"
 
 
 def _number(value: Value) -> str:
@@ -139,8 +139,8 @@ def weighed_signals(
         weights[np.isnan(wrong)] = signal_weights(shares[known], wrong[known], prior)
         if len(np.unique(cluster[known])) > 1:
             for fold in folds(cluster[known], FOLDS, np.random.default_rng(0)):
-                other = known[fold.chosen_on]
-                weights[known[fold.held_out]] = signal_weights(shares[other], wrong[other], prior)
+                others = known[fold.chosen_on]
+                weights[known[fold.held_out]] = signal_weights(shares[others], wrong[others], prior)
     return np.asarray((shares * weights).sum(axis=1), dtype=float)
 
 
@@ -152,8 +152,8 @@ def signal_weights(shares: FloatArray, wrong: FloatArray, prior: FloatArray) -> 
     if not 0 < errors < len(wrong):
         return prior
     ranks = np.column_stack([mean_ranks(column) for column in shares.T])
-    above = (ranks[wrong == 1].mean(axis=0) - ranks[wrong == 0].mean(axis=0)) / len(wrong)
-    worth = np.clip(above, 0, None) ** 2
+    area_gain = (ranks[wrong == 1].mean(axis=0) - ranks[wrong == 0].mean(axis=0)) / len(wrong)
+    worth = np.clip(area_gain, 0, None) ** 2
     if not worth.sum():
         return prior
     trust = min(errors, len(wrong) - errors)
@@ -190,25 +190,25 @@ def triage(
     votes = evidence.ballots[evidence.ballots["arm"] == arm] if len(evidence.ballots) else evidence.ballots
     verdicts = evidence.arms[evidence.arms["rater"] == arm]
     cases = _cases(evidence, arm)
-    found = _score_signals(marks, arm, cases, votes, severity)
-    counted = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
-    found["overruled"] = _overruled_attributes(evidence, moments, votes, verdicts).reindex(
+    signals = _score_signals(marks, arm, cases, votes, severity)
+    counts = moments.groupby(["case", "kind"]).size().unstack(fill_value=0).reindex(cases, fill_value=0)
+    signals["overruled"] = _overruled_attributes(evidence, moments, votes, verdicts).reindex(
         cases, fill_value=0.0
     )
     for name, kinds in (("unsupported", ["unsupported-evidence"]), ("warnings", OTHER)):
-        found[name] = counted.reindex(columns=list(kinds), fill_value=0).sum(axis=1).astype(float)
-    hung = counted.reindex(columns=["hung"], fill_value=0)["hung"]
-    found["undecided"] = (hung > 0) | ~found.index.isin(verdicts["case"].astype(str))
-    shares = np.column_stack([_share(found[name].to_numpy(float)) for name in SIGNALS])
+        signals[name] = counts.reindex(columns=list(kinds), fill_value=0).sum(axis=1).astype(float)
+    hung = counts.reindex(columns=["hung"], fill_value=0)["hung"]
+    signals["undecided"] = (hung > 0) | ~signals.index.isin(verdicts["case"].astype(str))
+    shares = np.column_stack([_share(signals[name].to_numpy(float)) for name in SIGNALS])
     cluster, _ = pd.factorize(marks.clusters.reindex(cases).fillna(pd.Series(cases, cases)))
-    known = None if wrong is None else wrong.reindex(cases).to_numpy(float)
-    found["priority"] = weighed_signals(shares, list(SIGNALS), known, cluster.astype(np.int64))
+    known_errors = None if wrong is None else wrong.reindex(cases).to_numpy(float)
+    signals["priority"] = weighed_signals(shares, list(SIGNALS), known_errors, cluster.astype(np.int64))
     reasons = case_reasons(cases, moments, votes, verdicts, marks, severity)
-    found["reasons"] = [reasons.get(case, ())[:MOST_REASONS] for case in found.index]
-    key = -(found["undecided"].astype(float) * 2 + found["priority"]).to_numpy(float)
-    found["place"] = np.searchsorted(np.sort(key), key) + 1
-    ordered = found.iloc[np.argsort(key, kind="stable")]
-    table = ordered.rename_axis("case").reset_index().assign(arm=arm)
+    signals["reasons"] = [reasons.get(case, ())[:MOST_REASONS] for case in signals.index]
+    key = -(signals["undecided"].astype(float) * 2 + signals["priority"]).to_numpy(float)
+    signals["place"] = np.searchsorted(np.sort(key), key) + 1
+    sorted_signals = signals.iloc[np.argsort(key, kind="stable")]
+    table = sorted_signals.rename_axis("case").reset_index().assign(arm=arm)
     return Docket(arm, table[COLUMNS])
 
 
@@ -229,23 +229,25 @@ def _overruled_attributes(
     """
     against = moments.loc[moments["kind"] == "overruled", KEYS].astype(str)
     if len(votes):
-        both = votes[[*KEYS, "value"]].merge(verdicts[[*KEYS, "value"]], on=KEYS, suffixes=("", "_decided"))
-        near = {name: half_step(evidence.questions[name].scale) for name in dict.fromkeys(both["attribute"])}
-        off = [
-            _off(near[name], vote, decided)
+        merged = votes[[*KEYS, "value"]].merge(verdicts[[*KEYS, "value"]], on=KEYS, suffixes=("", "_decided"))
+        limits = {
+            name: half_step(evidence.questions[name].scale) for name in dict.fromkeys(merged["attribute"])
+        }
+        is_off = [
+            _off(limits[name], vote, decided)
             for name, vote, decided in zip(
-                both["attribute"], both["value"].tolist(), both["value_decided"].tolist(), strict=True
+                merged["attribute"], merged["value"].tolist(), merged["value_decided"].tolist(), strict=True
             )
         ]
-        against = pd.concat([against, both.loc[np.array(off, dtype=bool), KEYS].astype(str)])
+        against = pd.concat([against, merged.loc[np.array(is_off, dtype=bool), KEYS].astype(str)])
     return against.drop_duplicates().groupby("case").size().astype(float)
 
 
-def _off(near: float | None, vote: Value, decided: Value) -> bool:
-    """Whether a vote lies further from what was decided than `near`; words, whether they differ."""
-    if near is None or isinstance(vote, str) or isinstance(decided, str):
+def _off(tolerance: float | None, vote: Value, decided: Value) -> bool:
+    """Whether a vote lies further from what was decided than `tolerance`; words, whether they differ."""
+    if tolerance is None or isinstance(vote, str) or isinstance(decided, str):
         return str(vote) != str(decided)
-    return abs(float(vote) - float(decided)) > near + HAIR
+    return abs(float(vote) - float(decided)) > tolerance + HAIR
 
 
 def _score_signals(
@@ -253,27 +255,27 @@ def _score_signals(
 ) -> pd.DataFrame:
     """What the scores alone tell: level, spread and risk, by case."""
     mark = marks.table[arm]
-    found = pd.DataFrame(index=pd.Index(cases))
-    found["low_score"] = 1 - mark.groupby(level="case").min().reindex(cases)
+    signals = pd.DataFrame(index=pd.Index(cases))
+    signals["low_score"] = 1 - mark.groupby(level="case").min().reindex(cases)
     cast = (
         with_marks(votes, marks.questions)
         if len(votes)
         else pd.DataFrame(columns=[*KEYS, "mark"], dtype=float)
     )
     by_row = cast.groupby(KEYS)["mark"].agg(["min", "max"])
-    apart = (by_row["max"] - by_row["min"]).groupby(level="case").max()
-    found["spread"] = apart.reindex(cases)
-    above = (mark.reindex(by_row.index) - by_row["min"]).where(by_row["min"] <= severity.harmful + HAIR)
+    vote_range = (by_row["max"] - by_row["min"]).groupby(level="case").max()
+    signals["spread"] = vote_range.reindex(cases)
+    verdict_gap = (mark.reindex(by_row.index) - by_row["min"]).where(by_row["min"] <= severity.harmful + HAIR)
     # No vote for harm is no risk; no vote at all is not known.
-    risk = above.groupby(level="case").max().reindex(cases).clip(lower=0.0)
-    found["risk"] = risk.where(risk.notna() | found["spread"].isna(), 0.0)
-    return found
+    risk = verdict_gap.groupby(level="case").max().reindex(cases).clip(lower=0.0)
+    signals["risk"] = risk.where(risk.notna() | signals["spread"].isna(), 0.0)
+    return signals
 
 
 def _share(values: np.ndarray) -> np.ndarray:
     """Each value's mean rank as a share of all; what is not known stands in the middle."""
-    known = ~np.isnan(values)
-    found = np.full(len(values), 0.5)
-    if known.any():
-        found[known] = (mean_ranks(values[known]) - 0.5) / known.sum()
-    return found
+    is_known = ~np.isnan(values)
+    shares = np.full(len(values), 0.5)
+    if is_known.any():
+        shares[is_known] = (mean_ranks(values[is_known]) - 0.5) / is_known.sum()
+    return shares

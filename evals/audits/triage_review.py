@@ -45,8 +45,8 @@ TITLE = "Triage: which cases a person should see first"
 def errors(marks: Marks, arm: str, severity: Severity) -> pd.Series:
     """By case, whether the arm is off people's reference by the margin or more, either way, on any attribute; NaN where
     nothing was scored by both."""
-    off = (marks.table[arm] - marks.reference()).abs()
-    wrong = (off >= severity.margin - HAIR).astype(float).where(off.notna())
+    distance = (marks.table[arm] - marks.reference()).abs()
+    wrong = (distance >= severity.margin - HAIR).astype(float).where(distance.notna())
     return wrong.groupby(level="case", sort=False).max()
 
 
@@ -55,9 +55,9 @@ def gains(docket: Docket, wrong: pd.Series) -> pd.DataFrame:
     keys, error = _order_and_error(docket, wrong)
     if not error.sum():
         return pd.DataFrame(columns=CURVE)
-    reviewed, found = found_curve(keys, error)
+    reviewed, found_share = found_curve(keys, error)
     at = np.linspace(0, 1, min(POINTS, len(keys) + 1))
-    return pd.DataFrame({"arm": docket.arm, "reviewed": at, "found": np.interp(at, reviewed, found)})
+    return pd.DataFrame({"arm": docket.arm, "reviewed": at, "found": np.interp(at, reviewed, found_share)})
 
 
 def areas(docket: Docket, wrong: pd.Series, marks: Marks) -> pd.DataFrame:
@@ -71,13 +71,13 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks) -> pd.DataFrame:
     for order in (TRIAGED, *SIGNALS):
         keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
-        why = "the arm made no error of this size, or nothing else"
-        each = Jackknife().estimate(
-            area_statistic, grid, method="area under the curve of errors found", otherwise=why
+        reason = "the arm made no error of this size, or nothing else"
+        estimate = Jackknife().estimate(
+            area_statistic, grid, method="area under the curve of errors found", otherwise=reason
         )
-        best = 1 - error.mean() / 2 if len(error) else np.nan
-        told = (*area_and_bounds(each), each.p, best, int(error.sum()), len(error))
-        rows.append((docket.arm, order, *told, each.note))
+        ceiling = 1 - error.mean() / 2 if len(error) else np.nan
+        numbers = (*area_and_bounds(estimate), estimate.p, ceiling, int(error.sum()), len(error))
+        rows.append((docket.arm, order, *numbers, estimate.note))
     return pd.DataFrame(rows, columns=AREAS)
 
 
@@ -97,10 +97,10 @@ def by_score(marks: Marks, arm: str, wrong: pd.Series) -> pd.DataFrame:
     group = np.searchsorted(edges, mark, side="right") - 1
     rows = []
     for number in np.unique(group):
-        mine = group == number
-        n, k = int(mine.sum()), int(error[mine].sum())
-        ends = (float(mark[mine].min()), float(mark[mine].max()))
-        rows.append((arm, float(mark[mine].mean()), *ends, n, k, k / n, *wilson(k / n, n, 0.95)))
+        in_group = group == number
+        n, k = int(in_group.sum()), int(error[in_group].sum())
+        ends = (float(mark[in_group].min()), float(mark[in_group].max()))
+        rows.append((arm, float(mark[in_group].mean()), *ends, n, k, k / n, *wilson(k / n, n, 0.95)))
     return pd.DataFrame(rows, columns=LEVELS)
 
 
@@ -135,8 +135,8 @@ def _levels(marks: Marks, arm: str, wrong: pd.Series) -> tuple[FloatArray, Float
 
 
 def _known_cases(docket: Docket, wrong: pd.Series) -> list[str]:
-    known = set(wrong.dropna().index)
-    return [case for case in docket.cases["case"] if case in known]
+    labelled = set(wrong.dropna().index)
+    return [case for case in docket.cases["case"] if case in labelled]
 
 
 def _order_and_error(
@@ -166,17 +166,17 @@ def area_statistic(values: FloatArray) -> Statistic:
     def area(weights: FloatArray) -> FloatArray:
         if not len(starts):
             return np.full(len(weights), np.nan)
-        drawn = weights[:, order]
-        cases = np.add.reduceat(drawn, starts, axis=1)
-        wrong = np.add.reduceat(drawn * error, starts, axis=1)
-        before = wrong.cumsum(axis=1) - wrong / 2
+        sorted_weights = weights[:, order]
+        cases = np.add.reduceat(sorted_weights, starts, axis=1)
+        wrong = np.add.reduceat(sorted_weights * error, starts, axis=1)
+        earlier = wrong.cumsum(axis=1) - wrong / 2
         total, n = wrong.sum(axis=1), cases.sum(axis=1)
         bottom = total * n
         mixed = (bottom > 0) & (total < n)
-        under = np.divide(
-            (cases * before).sum(axis=1), bottom, out=np.full(len(weights), np.nan), where=mixed
+        area = np.divide(
+            (cases * earlier).sum(axis=1), bottom, out=np.full(len(weights), np.nan), where=mixed
         )
-        return under - 0.5
+        return area - 0.5
 
     return area
 
@@ -192,25 +192,23 @@ def triage_figure(found: pd.DataFrame, levels: pd.DataFrame) -> Figure:
     chance = Panel(scores, shares, SIDE, SIDE, title="Probability of an error")
     order.line([(0, 0), (1, 1)], INK, width=1, dashes=DASHED)
     for number, arm in enumerate(arms):
-        mine, colour = levels[levels["arm"] == arm], series_colour(number)
+        arm_levels, colour = levels[levels["arm"] == arm], series_colour(number)
         reviewed = found[found["arm"] == arm]
         order.curve(zip(reviewed["reviewed"], reviewed["found"], strict=True), number)
         shift = (number - (len(arms) - 1) / 2) * 4
-        chance.curve(zip(mine["score"], mine["probability"], strict=True), number, width=1, shift=shift)
-        for row in mine.to_dict("records"):
+        chance.curve(
+            zip(arm_levels["score"], arm_levels["probability"], strict=True), number, width=1, shift=shift
+        )
+        for row in arm_levels.to_dict("records"):
             chance.whisker_upright(
                 row["score"], row["probability"], row["low"], row["high"], colour, shift=shift
             )
-    both = beside([order.picture(), chance.picture()])
-    return Figure("Triage", [below([both, legend([clip(arm) for arm in arms], lines=True)])])
+    panels = beside([order.picture(), chance.picture()])
+    return Figure("Triage", [below([panels, legend([clip(arm) for arm in arms], lines=True)])])
 
 
 def triage_section(
-    evidence: Evidence,
-    marks: Marks,
-    severity: Severity,
-    *,
-    arms: tuple[str, ...] = (),
+    evidence: Evidence, marks: Marks, severity: Severity, *, arms: tuple[str, ...] = ()
 ) -> Section:
     """How much sooner a person who follows the triage meets the errors, arm by arm."""
     sentences: list[str] = []
@@ -218,30 +216,30 @@ def triage_section(
     for arm in arms or marks.arms:
         wrong = errors(marks, arm, severity)
         docket = triage(evidence, marks, arm, severity, wrong=wrong)
-        found = areas(docket, wrong, marks)
-        parts["areas"].append(found)
+        arm_areas = areas(docket, wrong, marks)
+        parts["areas"].append(arm_areas)
         parts["by_score"].append(by_score(marks, arm, wrong))
         parts["curve"].append(gains(docket, wrong))
         parts["cases"].append(
             docket.cases.assign(reasons=["; ".join(words) for words in docket.cases["reasons"]])
         )
-        sentences.append(_area_sentence(found[found["order"] == TRIAGED].iloc[0].to_dict()))
+        sentences.append(_area_sentence(arm_areas[arm_areas["order"] == TRIAGED].iloc[0].to_dict()))
         rho = score_and_error(marks, arm, wrong)
         if rho.defined and not math.isnan(rho.p):
             sentences.append(_score_sentence(arm, rho))
-    tables = {name: pd.concat(each, ignore_index=True) for name, each in parts.items()}
+    tables = {name: pd.concat(tables_of_name, ignore_index=True) for name, tables_of_name in parts.items()}
     caption = (
         "Left, the share of errors found against the share of cases reviewed, in triage's order (dashed: random order). "
         "Right, the probability of an error by the case's mean score, from the bad end of the scale to the good one, with "
         "Wilson's intervals."
     )
-    drawn = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
+    figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
     methods = (
         f"Triage: {RULE} An error is a verdict off people's reference by {severity.margin:.0%} of the scale or more, either way, "
         f"on any attribute. The area under the curve of errors found against cases reviewed is 0.5 in random order; its "
         "interval is the jackknife's over cases or their groups, the order held.",
     )
-    return Section("triage", TITLE, tuple(sentences), tables, drawn, methods, marks.notes)
+    return Section("triage", TITLE, tuple(sentences), tables, figures, methods, marks.notes)
 
 
 def _area_sentence(row: dict[Any, Any]) -> str:
@@ -266,7 +264,9 @@ def _score_sentence(arm: str, rho: Estimate) -> str:
     return f"People disagree with {arm} more often where it scores {'low' if rho.value < 0 else 'high'} ({size})."
 
 
-TRIAGE = Audit("triage", lambda given, draws: triage_section(given.evidence, given.marks, given.severity), 40)
+TRIAGE = Audit(
+    "triage", lambda inputs, draws: triage_section(inputs.evidence, inputs.marks, inputs.severity), 40
+)
 
 
 def run_triage(
@@ -284,26 +284,26 @@ def run_triage(
     finally:
         if store is not run:
             store.release()
-    named = arm or next((name for name, kind in evidence.kinds.items() if kind == "jury"), None)
-    named = named or next(iter(evidence.kinds), None)
-    if named is None or named not in evidence.kinds:
-        problem = f"the run has no arm {named!r}" if named else "the run has no arm"
+    arm_name = arm or next((name for name, kind in evidence.kinds.items() if kind == "jury"), None)
+    arm_name = arm_name or next(iter(evidence.kinds), None)
+    if arm_name is None or arm_name not in evidence.kinds:
+        problem = f"the run has no arm {arm_name!r}" if arm_name else "the run has no arm"
         raise VenireError(
             problem, remedy=f"choose one of {', '.join(evidence.kinds) or 'none: run a jury first'}"
         )
     severity = severity or Severity()
     marks = lay_marks(evidence)
     if human is None:
-        return triage(evidence, marks, named, severity), None
-    wrong = errors(marks, named, severity)
+        return triage(evidence, marks, arm_name, severity), None
+    wrong = errors(marks, arm_name, severity)
     if wrong.notna().sum() == 0:
         raise VenireError(
-            f"the ratings and {named} have no case and attribute in common",
+            f"the ratings and {arm_name} have no case and attribute in common",
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
-    docket = triage(evidence, marks, named, severity, wrong=wrong)
-    told = triage_section(evidence, marks, severity, arms=(named,))
-    return docket, replace(told, notes=tuple(dict.fromkeys((*evidence.notes, *told.notes))))
+    docket = triage(evidence, marks, arm_name, severity, wrong=wrong)
+    review = triage_section(evidence, marks, severity, arms=(arm_name,))
+    return docket, replace(review, notes=tuple(dict.fromkeys((*evidence.notes, *review.notes))))
 
 
 def _without_ratings(store: Store) -> Evidence:
@@ -325,7 +325,7 @@ def _without_ratings(store: Store) -> Evidence:
 
 def docket_answer(docket: Docket, told: Section | None, most: int) -> Section:
     """The first cases, a reason a line; where people rated, how good the order is."""
-    first = docket.first(most)
+    first_rows = docket.first(most)
     rows = [
         (
             row["place"],
@@ -333,9 +333,9 @@ def docket_answer(docket: Docket, told: Section | None, most: int) -> Section:
             "no verdict" if row["undecided"] else f"{row['priority']:.2f}",
             "\n".join(safe(words) for words in row["reasons"]),
         )
-        for row in first.to_dict("records")
+        for row in first_rows.to_dict("records")
     ]
-    name = f"{docket.arm}: {len(first)} of {len(docket.cases)} cases, the first to see first"
+    name = f"{docket.arm}: {len(first_rows)} of {len(docket.cases)} cases, the first to see first"
     tables = {name: pd.DataFrame(rows, columns=["", "case", "priority", "why"])}
     sentences, notes = (told.sentences, told.notes) if told else ((), ())
     return Section("triage", TITLE, sentences, tables, notes=notes)
@@ -345,9 +345,9 @@ def docket_json(run: str, docket: Docket, told: Section | None, most: int | None
     """The cases in order with their signals and reasons; under `review`, how good the order is, where people rated."""
     cases = []
     for row in records(docket.first(most)):
-        kept = {name: row[name] for name in ("case", "place", "priority", "undecided")}
+        fields = {name: row[name] for name in ("case", "place", "priority", "undecided")}
         signals = {name: row[name] for name in SIGNALS}
-        cases.append({**kept, "signals": signals, "reasons": list(row["reasons"])})
+        cases.append({**fields, "signals": signals, "reasons": list(row["reasons"])})
     review = section_json(told) if told else None
     return {"run": run, "arm": docket.arm, "rule": RULE, "signals": SIGNALS, "cases": cases, "review": review}
 

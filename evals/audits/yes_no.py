@@ -49,43 +49,43 @@ class _Answers:
 
 def yes_no_section(evidence: Evidence) -> Section | None:
     """Every binary question that people answered; None where there is none."""
-    rated = set(evidence.people["attribute"].astype(str))
-    asked = {
+    rated_names = set(evidence.people["attribute"].astype(str))
+    scales = {
         name: question.scale
         for name, question in evidence.questions.items()
-        if question.scale.level == "binary" and name in rated
+        if question.scale.level == "binary" and name in rated_names
     }
-    if not asked:
+    if not scales:
         return None
     sentences: list[str] = []
     metrics: list[dict[str, object]] = []
     pairs: list[dict[str, object]] = []
     people: list[dict[str, object]] = []
     figures: dict[str, Figure] = {}
-    for name, scale in asked.items():
+    for name, scale in scales.items():
         answers = _answers(evidence, name, scale)
-        found = {rater: _against(answers, rater, MAJORITY) for rater in answers.raters}
-        for rater, estimates in found.items():
-            who = {"attribute": name, "rater": rater, "kind": _kind(rater, evidence, answers)}
+        estimates_by_rater = {rater: _against(answers, rater, MAJORITY) for rater in answers.raters}
+        for rater, estimates in estimates_by_rater.items():
+            start = {"attribute": name, "rater": rater, "kind": _kind(rater, evidence, answers)}
             counts = _counts(answers, rater)
             metrics += [
-                {**who, **counts, "metric": metric, **estimate_cells(each)}
-                for metric, each in estimates.items()
+                {**start, **counts, "metric": metric, **estimate_cells(estimate)}
+                for metric, estimate in estimates.items()
             ]
-        for first, second in combinations(answers.raters, 2):
-            kappa = _against(answers, first, second, ("kappa",))["kappa"]
-            pairs.append({"attribute": name, "first": first, "second": second, **estimate_cells(kappa)})
+        for one, two in combinations(answers.raters, 2):
+            kappa = _against(answers, one, two, ("kappa",))["kappa"]
+            pairs.append({"attribute": name, "first": one, "second": two, **estimate_cells(kappa)})
         row, words = _panel(answers, name)
         people.append(row)
-        sentences += [*words, *_sentences(name, answers, found)]
-        drawn: dict[str, dict[str, Estimate]] = {
-            r: {m: found[r][m] for m in METHODS} for r in found if r != MAJORITY
+        sentences += [*words, *_sentences(name, answers, estimates_by_rater)]
+        shown_estimates: dict[str, dict[str, Estimate]] = {
+            r: {m: estimates_by_rater[r][m] for m in METHODS} for r in estimates_by_rater if r != MAJORITY
         }
-        if any(each.defined for of in drawn.values() for each in of.values()):
+        if any(estimate.defined for of in shown_estimates.values() for estimate in of.values()):
             figures[_CAPTION.format(attribute=name)] = forest_figure(
-                drawn, f"{name}, against the majority of people"
+                shown_estimates, f"{name}, against the majority of people"
             )
-    conditional, more = _conditional(evidence)
+    conditional, conditional_sentences = _conditional(evidence)
     tables = {
         "metrics": pd.DataFrame(metrics),
         "pairs": pd.DataFrame(pairs),
@@ -97,22 +97,22 @@ def yes_no_section(evidence: Evidence) -> Section | None:
         "sensitivity, specificity, precision, recall, F1 and Cohen's kappa have the jackknife's intervals over cases or "
         "their groups (kappa on Fisher's z, the others by Wilson at the number of cases that the error stands for); shares of 0 or 1 have Wilson's of their cases.",
     )
-    return Section("yes_no", TITLE, (*sentences, *more), tables, figures, methods)
+    return Section("yes_no", TITLE, (*sentences, *conditional_sentences), tables, figures, methods)
 
 
 def _answers(evidence: Evidence, name: str, scale: Scale) -> _Answers:
     """Truth values of everyone on one question, the majority of people a rater of its own."""
 
     def of(table: pd.DataFrame) -> pd.DataFrame:
-        mine = table[table["attribute"].astype(str) == name].astype({"case": str, "rater": str})
-        yes = [_truth(value, scale) for value in mine["value"]]
-        return mine.assign(yes=pd.Series(yes, mine.index, float)).pivot(
+        rows = table[table["attribute"].astype(str) == name].astype({"case": str, "rater": str})
+        yes = [_truth(value, scale) for value in rows["value"]]
+        return rows.assign(yes=pd.Series(yes, rows.index, float)).pivot(
             index="case", columns="rater", values="yes"
         )
 
     people, arms = of(evidence.people), of(evidence.arms)
-    heard = people.index.isin(set(evidence.arms["case"].astype(str)))
-    people = people[heard]
+    is_judged = people.index.isin(set(evidence.arms["case"].astype(str)))
+    people = people[is_judged]
     mean = people.mean(axis=1)
     majority = pd.Series(np.where(mean == 0.5, np.nan, mean > 0.5).astype(float), people.index).where(
         mean.notna()
@@ -135,26 +135,20 @@ def _truth(value: object, scale: Scale) -> float:
 
 
 def _against(
-    answers: _Answers,
-    rater: str,
-    reference: str,
-    metrics: Sequence[YesNoMetric] = YES_NO_METRICS,
+    answers: _Answers, rater: str, reference: str, metrics: Sequence[YesNoMetric] = YES_NO_METRICS
 ) -> dict[YesNoMetric, Estimate]:
     predicted, actual = (answers.table[name].to_numpy(float) for name in (rater, reference))
-    both = ~np.isnan(predicted + actual)
+    has_both = ~np.isnan(predicted + actual)
     return yes_no_estimates(
-        predicted[both] > 0,
-        actual[both] > 0,
-        answers.cluster.to_numpy(np.int64)[both],
-        metrics,
+        predicted[has_both] > 0, actual[has_both] > 0, answers.cluster.to_numpy(np.int64)[has_both], metrics
     )
 
 
 def _counts(answers: _Answers, rater: str) -> dict[str, int]:
-    other = answers.table[MAJORITY]
-    mine = answers.table[rater]
-    both = mine.notna() & other.notna()
-    yes, truly = mine[both] > 0, other[both] > 0
+    majority = answers.table[MAJORITY]
+    answered = answers.table[rater]
+    has_both = answered.notna() & majority.notna()
+    yes, truly = answered[has_both] > 0, majority[has_both] > 0
     return {
         "tp": int((yes & truly).sum()),
         "fp": int((yes & ~truly).sum()),
@@ -165,26 +159,26 @@ def _counts(answers: _Answers, rater: str) -> dict[str, int]:
 
 def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
     """How far the people agree among themselves: Fleiss' kappa, and how often all of them say the same."""
-    given = answers.table[list(answers.people)]
+    people_answers = answers.table[list(answers.people)]
     row: dict[str, object] = {
         "attribute": name,
         "people": len(answers.people),
-        "cases": len(given),
+        "cases": len(people_answers),
         "yes_by_majority": int((answers.table[MAJORITY] == 1).sum()),
         "no_by_majority": int((answers.table[MAJORITY] == 0).sum()),
-        "tied": int((given.notna().any(axis=1) & answers.table[MAJORITY].isna()).sum()),
+        "tied": int((people_answers.notna().any(axis=1) & answers.table[MAJORITY].isna()).sum()),
     }
     if len(answers.people) < 2:
         return row, [f"{name}: one person answered, so that there is no agreement among people to speak of."]
-    long = given.reset_index().melt("case", var_name="rater", value_name="value").dropna()
+    long = people_answers.reset_index().melt("case", var_name="rater", value_name="value").dropna()
     fleiss = fleiss_kappa(long)
-    whole = given.dropna()
-    same = int((whole.nunique(axis=1) == 1).sum())
-    low, high = wilson(same / len(whole), len(whole), 0.95) if len(whole) else (math.nan, math.nan)
+    full = people_answers.dropna()
+    same = int((full.nunique(axis=1) == 1).sum())
+    low, high = wilson(same / len(full), len(full), 0.95) if len(full) else (math.nan, math.nan)
     row |= {
         "fleiss": fleiss.value, "fleiss_low": fleiss.low, "fleiss_high": fleiss.high, "fleiss_n": fleiss.n,
-        "unanimous": same, "rated_by_all": len(whole),
-        "unanimous_share": same / len(whole) if len(whole) else math.nan,
+        "unanimous": same, "rated_by_all": len(full),
+        "unanimous_share": same / len(full) if len(full) else math.nan,
         "unanimous_low": low, "unanimous_high": high,
     }  # fmt: skip
     words = (
@@ -193,8 +187,8 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         else f"Fleiss' kappa is undefined ({fleiss.note})"
     )
     share = (
-        f"; all of them say the same of {same} of the {len(whole)} cases that all answered ({same / len(whole):.1%})"
-        if len(whole)
+        f"; all of them say the same of {same} of the {len(full)} cases that all answered ({same / len(full):.1%})"
+        if len(full)
         else ""
     )
     return row, [
@@ -203,16 +197,16 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
 
 
 def _sentences(
-    name: str, answers: _Answers, found: Mapping[str, Mapping[YesNoMetric, Estimate]]
+    name: str, answers: _Answers, estimates_by_rater: Mapping[str, Mapping[YesNoMetric, Estimate]]
 ) -> Iterator[str]:
     for arm in answers.arms:
-        mine = found[arm]
-        if not mine["accuracy"].defined:
+        own = estimates_by_rater[arm]
+        if not own["accuracy"].defined:
             yield f"{name}: {arm} and people's majority have no case in common."
             continue
         counts = _counts(answers, arm)
         figures = ", ".join(
-            f"{metric} {estimate_phrase(mine[metric])}" for metric in YES_NO_METRICS if metric != "recall"
+            f"{metric} {estimate_phrase(own[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
             f"{name}: {arm} against the majority of people: {figures}; {counts['tp']} true and {counts['fp']} false yes, "
@@ -222,51 +216,52 @@ def _sentences(
 
 def _conditional(evidence: Evidence) -> tuple[pd.DataFrame, list[str]]:
     """People's answers to questions that are asked only where another has a certain answer: shares with Wilson's interval."""
-    asked: dict[str, Rubric] = {}
+    rubric_by_name: dict[str, Rubric] = {}
     for rubric in evidence.rubrics.values():
         for attribute in rubric.attributes:
             if attribute.asked_if:
-                asked.setdefault(attribute.name, rubric)
+                rubric_by_name.setdefault(attribute.name, rubric)
     rows: list[dict[str, object]] = []
     sentences: list[str] = []
-    for name, rubric in asked.items():
-        kept = _where_asked(evidence.people, name, rubric)
-        if kept.empty:
+    for name, rubric in rubric_by_name.items():
+        answers = _where_asked(evidence.people, name, rubric)
+        if answers.empty:
             continue
-        for rater, values in (("all", kept["value"]), *kept.groupby("rater")["value"]):
+        for rater, values in (("all", answers["value"]), *answers.groupby("rater")["value"]):
             rows += _shares(name, str(rater), values, rubric.scale_of(name))
         conditions = ", ".join(f"{c} is {v}" for c, v in rubric.by_name[name].asked_if.items())
-        told = ", ".join(
+        shares = ", ".join(
             f"{row['value']} {row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
             for row in rows
             if row["attribute"] == name and row["rater"] == "all"
         )
-        sentences.append(f"{name}, where {conditions}: {told}; {len(kept)} answers of people.")
+        sentences.append(f"{name}, where {conditions}: {shares}; {len(answers)} answers of people.")
     return pd.DataFrame(rows), sentences
 
 
 def _where_asked(people: pd.DataFrame, name: str, rubric: Rubric) -> pd.DataFrame:
     """The answers to a conditional question of those people who themselves gave what it is asked on."""
-    mine = people[people["attribute"].astype(str) == name]
-    for condition, wanted in rubric.by_name[name].asked_if.items():
-        others = people[people["attribute"].astype(str) == condition]
+    answers = people[people["attribute"].astype(str) == name]
+    for condition, required_value in rubric.by_name[name].asked_if.items():
+        conditions = people[people["attribute"].astype(str) == condition]
         gave = {
             (str(case), str(rater))
-            for case, rater, value in others[["case", "rater", "value"]].itertuples(index=False)
-            if _same(value, wanted)
+            for case, rater, value in conditions[["case", "rater", "value"]].itertuples(index=False)
+            if _same(value, required_value)
         }
         at = [
-            (str(case), str(rater)) in gave for case, rater in mine[["case", "rater"]].itertuples(index=False)
+            (str(case), str(rater)) in gave
+            for case, rater in answers[["case", "rater"]].itertuples(index=False)
         ]
-        mine = mine[at]
-    return mine
+        answers = answers[at]
+    return answers
 
 
 def _shares(name: str, rater: str, values: pd.Series, scale: Scale) -> list[dict[str, object]]:
     legal: Sequence[object] = scale.values or sorted(set(values))
     rows: list[dict[str, object]] = []
     for value in legal:
-        times, n = sum(_same(given, value) for given in values), len(values)
+        times, n = sum(_same(answer, value) for answer in values), len(values)
         low, high = wilson(times / n, n, 0.95)
         rows.append(
             {"attribute": name, "rater": rater, "value": value, "count": times, "n": n, "share": times / n, "low": low, "high": high}
@@ -274,10 +269,10 @@ def _shares(name: str, rater: str, values: pd.Series, scale: Scale) -> list[dict
     return rows
 
 
-def _same(given: object, value: object) -> bool:
+def _same(answer: object, value: object) -> bool:
     if isinstance(value, str):
-        return str(given) == value
-    return _number(given) == _number(value)
+        return str(answer) == value
+    return _number(answer) == _number(value)
 
 
 def _number(value: object) -> float:
@@ -294,4 +289,4 @@ def _kind(rater: str, evidence: Evidence, answers: _Answers) -> str:
     return "person" if rater in answers.people else evidence.kinds[rater]
 
 
-YES_NO = Audit("yes_no", lambda given, draws: yes_no_section(given.evidence), 5)
+YES_NO = Audit("yes_no", lambda inputs, draws: yes_no_section(inputs.evidence), 5)

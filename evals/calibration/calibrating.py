@@ -47,14 +47,14 @@ class Calibration:
     @cached_property
     def changes(self) -> pd.DataFrame:
         """By arm, evaluator (the arm and each of its jurors), attribute and measure: before, after, change."""
-        tables = [changes_table(each, jurors=True) for each in self.crossed.values()]
+        tables = [changes_table(crossed, jurors=True) for crossed in self.crossed.values()]
         return pd.concat(tables, ignore_index=True)
 
     @property
     def scores(self) -> pd.DataFrame:
         """Each labelled case's scores before and after, out of fold, composites among them."""
         return pd.concat(
-            [each.scores.assign(arm=arm) for arm, each in self.crossed.items()], ignore_index=True
+            [crossed.scores.assign(arm=arm) for arm, crossed in self.crossed.items()], ignore_index=True
         )
 
     @cached_property
@@ -74,13 +74,13 @@ class Calibration:
     @cached_property
     def saved(self) -> SavedCalibration:
         """What `venire calibrate -o` writes; its curves are learned from every labelled case."""
-        found = self.changes
-        whole = found[(found["attribute"] == OVERALL) & (found["evaluator"] == found["arm"])]
+        changes = self.changes
+        overall = changes[(changes["attribute"] == OVERALL) & (changes["evaluator"] == changes["arm"])]
         return SavedCalibration(
             made=self.made,
             arms={
-                arm: saved_arm(self.arms[arm], each, whole[whole["arm"] == arm])
-                for arm, each in self.crossed.items()
+                arm: saved_arm(self.arms[arm], crossed, overall[overall["arm"] == arm])
+                for arm, crossed in self.crossed.items()
             },
         )
 
@@ -120,7 +120,7 @@ def calibrate(
     ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        arms = {each.name: each for each in store.arms()}
+        arms = {a.name: a for a in store.arms()}
         evidence = gather(store, ratings, rule=reference)
     finally:
         if store is not run:
@@ -129,23 +129,20 @@ def calibrate(
         raise VenireError(f"the run has no arm named {arm!r}", remedy=f"choose from {', '.join(arms)}")
     if folds < 2:
         raise VenireError(f"{folds} fold(s) cannot check anything", remedy="give two folds or more")
-    found: dict[str, CrossValidation] = {}
+    crossed: dict[str, CrossValidation] = {}
     refused: list[TooFewLabels] = []
     for name in arms if arm is None else [arm]:
         try:
-            found[name] = cross_validate(
-                labelled_scores(evidence, name, direct=direct),
-                method=method,
-                folds=folds,
-                seed=seed,
+            crossed[name] = cross_validate(
+                labelled_scores(evidence, name, direct=direct), method=method, folds=folds, seed=seed
             )
         except TooFewLabels as refusal:
             refused.append(refusal)
-    if not found:
+    if not crossed:
         if refused:
             raise refused[0]
         raise VenireError("the run has no arm", remedy="run a jury first")
-    made = Made(
+    provenance = Made(
         venire=version("venire"),
         packages=packages(),
         method=method,
@@ -156,29 +153,28 @@ def calibrate(
         ratings_sha256=ratings_hash(human),
         people=evidence.people["rater"].nunique(),
     )
-    return Calibration(evidence, arms, found, tuple(each.problem for each in refused), made)
+    return Calibration(evidence, arms, crossed, tuple(e.problem for e in refused), provenance)
 
 
 def calibration_answer(found: Calibration) -> Section:
     """Arms and their jurors as rows, each measure before and after, over the attributes that share a scale."""
     rows = []
-    whole = found.changes[found.changes["attribute"] == OVERALL]
-    for (arm, who), measures in whole.groupby(["arm", "evaluator"], sort=False):
+    overall = found.changes[found.changes["attribute"] == OVERALL]
+    for (arm, evaluator), measures in overall.groupby(["arm", "evaluator"], sort=False):
         by = measures.set_index("measure")
         sides = [
             f"{_two_decimals(by['before'][name])} -> {_two_decimals(by['after'][name])}" for name in WORDS
         ]
-        rows.append([who if who == arm else f"  {who}", by["n"]["rmse"], *sides])
+        rows.append([evaluator if evaluator == arm else f"  {evaluator}", by["n"]["rmse"], *sides])
     table = pd.DataFrame(rows, columns=["evaluator", "n", *WORDS.values()])
     return Section("calibration", TITLE, found.section.sentences, {"": table}, notes=found.notes)
 
 
 def applied_answer(applied: Applied) -> Section:
     """The first calibrated scores, and what was left out of them."""
-    first = applied.scores.head(MOST)
-    table = first[["arm", "case", "attribute"]].assign(
-        calibrated=first["value"].map(_two_decimals),
-        jurors=[number or "derived" for number in first["jurors"]],
+    head = applied.scores.head(MOST)
+    table = head[["arm", "case", "attribute"]].assign(
+        calibrated=head["value"].map(_two_decimals), jurors=[number or "derived" for number in head["jurors"]]
     )
     return Section("applied", "Calibrated scores", (), {"": table}, notes=applied.notes)
 
@@ -187,13 +183,13 @@ def calibration_json(run: str, found: Calibration | None, applied: Applied | Non
     """What was learned and what it changed; under `applied`, the scores of the run it was applied to."""
     document: dict[str, Any] = {"run": run}
     if found is not None:
-        told = found.section
+        section = found.section
         document |= found.saved.model_dump(mode="json")
         document["changes"] = records(found.changes)
-        document["learning"] = records(told.tables["learning"])
-        document["direct"] = records(told.tables["direct"])
-        document["sentences"] = list(told.sentences)
-        document["methods"] = list(told.methods)
+        document["learning"] = records(section.tables["learning"])
+        document["direct"] = records(section.tables["direct"])
+        document["sentences"] = list(section.sentences)
+        document["methods"] = list(section.methods)
         document["notes"] = list(found.notes)
     document["applied"] = (
         None if applied is None else {"scores": records(applied.scores), "notes": list(applied.notes)}
@@ -203,17 +199,17 @@ def calibration_json(run: str, found: Calibration | None, applied: Applied | Non
 
 def calibration_page(found: Calibration) -> str:
     """The whole page: what calibration changed, juror by juror, and how it was done."""
-    told = found.section
+    answer = found.section
     heads = {str(name): str(name).replace("_", " ") for name in found.changes.columns}
     body = [
-        section_part(told),
+        section_part(answer),
         section("Every juror and attribute", table("calibration-jurors", found.changes, heads)),
-        methods_section(told.methods),
+        methods_section(answer.methods),
         section("Notes", items(found.notes, "notes") or paragraph("None.")),
     ]
-    made = found.made
-    under = f"{', '.join(found.crossed)}; {made.method}, {made.folds} folds, seed {made.seed}; 95% intervals"
-    return page(TITLE, under, body)
+    provenance = found.made
+    subtitle = f"{', '.join(found.crossed)}; {provenance.method}, {provenance.folds} folds, seed {provenance.seed}; 95% intervals"
+    return page(TITLE, subtitle, body)
 
 
 def _two_decimals(value: float) -> str:

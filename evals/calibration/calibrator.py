@@ -65,8 +65,8 @@ class JuryCalibrator(Estimator):
         labels = column(y)
         if len(labels) != len(X):
             raise InvalidRatings(f"{len(X)} votes and {len(labels)} labels", remedy="give one label a vote")
-        known = X["value"].notna().to_numpy(bool) & ~np.isnan(labels)
-        taught, labels = X[known], labels[known]
+        usable = X["value"].notna().to_numpy(bool) & ~np.isnan(labels)
+        taught, labels = X[usable], labels[usable]
         cases, values = taught["case"].to_numpy(), taught["value"].to_numpy(float)
         self.curves_, self.cases_ = {}, {}
         for pair, rows in _votes_by_curve(taught).items():
@@ -80,30 +80,30 @@ class JuryCalibrator(Estimator):
 
     def without(self, attributes: Collection[str]) -> Self:
         """The same calibrator with curves that change nothing for these attributes."""
-        other = copy(self)
-        other.curves_ = {
+        calibrator = copy(self)
+        calibrator.curves_ = {
             pair: identity_curve(curve.low, curve.high) if pair[1] in attributes else curve
             for pair, curve in self.curves_.items()
         }
-        return other
+        return calibrator
 
     def predict(self, X: pd.DataFrame) -> FloatArray:
         """Each vote calibrated; NaN where its juror has no curve for its attribute, never the vote as it was."""
         if not hasattr(self, "curves_"):
             raise NotFitted
-        found, values = np.full(len(X), np.nan), X["value"].to_numpy(float)
+        predictions, values = np.full(len(X), np.nan), X["value"].to_numpy(float)
         for pair, rows in _votes_by_curve(X).items():
             if pair in self.curves_:
-                found[rows] = self.curves_[pair].predict(values[rows])
-        return found
+                predictions[rows] = self.curves_[pair].predict(values[rows])
+        return predictions
 
 
 def _votes_by_curve(votes: pd.DataFrame) -> dict[tuple[str, str], list[int]]:
     """By juror and attribute, in the order in which they are met, the places of their votes."""
-    found: dict[tuple[str, str], list[int]] = {}
+    places: dict[tuple[str, str], list[int]] = {}
     for place, pair in enumerate(zip(votes["juror"], votes["attribute"], strict=True)):
-        found.setdefault((str(pair[0]), str(pair[1])), []).append(place)
-    return found
+        places.setdefault((str(pair[0]), str(pair[1])), []).append(place)
+    return places
 
 
 def jury_means(votes: pd.DataFrame, values: FloatArray) -> pd.DataFrame:
@@ -111,8 +111,8 @@ def jury_means(votes: pd.DataFrame, values: FloatArray) -> pd.DataFrame:
 
     Columns `case`, `attribute`, `value`, `jurors`; what no juror has a value for has no row.
     """
-    given = votes[["case", "juror", "attribute"]].assign(value=values).dropna(subset=["value"])
-    by_juror = given.groupby(["case", "attribute", "juror"], sort=False)["value"].mean()
+    calibrated = votes[["case", "juror", "attribute"]].assign(value=values).dropna(subset=["value"])
+    by_juror = calibrated.groupby(["case", "attribute", "juror"], sort=False)["value"].mean()
     return (
         by_juror.groupby(level=["case", "attribute"], sort=False)
         .agg(["mean", "size"])

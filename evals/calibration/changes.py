@@ -51,12 +51,12 @@ MEASURES: Mapping[str, Measure] = {
 
 def grid(scores: pd.DataFrame, sides: tuple[str, str]) -> Matrix:
     """The rows that have both sides and a label: columns first side, second side, people, attribute, fold."""
-    scored = np.column_stack([scores[name].to_numpy(float) for name in (*sides, "people", "fold")])
-    whole = ~np.isnan(scored).any(axis=1)
+    columns = np.column_stack([scores[name].to_numpy(float) for name in (*sides, "people", "fold")])
+    complete = ~np.isnan(columns).any(axis=1)
     cluster, attribute = (
-        pd.factorize(scores[name].to_numpy()[whole])[0] for name in ("cluster", "attribute")
+        pd.factorize(scores[name].to_numpy()[complete])[0] for name in ("cluster", "attribute")
     )
-    values = np.column_stack([scored[whole, :3], attribute, scored[whole, 3]])
+    values = np.column_stack([columns[complete, :3], attribute, columns[complete, 3]])
     names = (*sides, "people", "attribute", "fold")
     return Matrix(values, tuple(range(len(values))), names, cluster.astype(np.int64))
 
@@ -101,10 +101,7 @@ class CalibrationChange(NamedTuple):
 
 
 def changes(
-    scores: pd.DataFrame,
-    *,
-    sides: Sides = ("before", "after"),
-    measures: Iterable[str] = tuple(MEASURES),
+    scores: pd.DataFrame, *, sides: Sides = ("before", "after"), measures: Iterable[str] = tuple(MEASURES)
 ) -> list[CalibrationChange]:
     """Each measure of the two sides against `people`, over the rows that have all three.
 
@@ -113,10 +110,10 @@ def changes(
             together, ranks are compared within a fold and an attribute, and agreement is taken within attributes.
     """
     rows = grid(scores, sides)
-    found = []
+    results = []
     for name in measures:
         measure = MEASURES[name]
-        first, second = (
+        before, after = (
             Jackknife(own=True).estimate(
                 _score_measure(measure),
                 replace(rows, values=one_side(rows.values, number), raters=("score", "people")),
@@ -127,17 +124,17 @@ def changes(
             )
             for number in (0, 1)
         )
-        found.append(CalibrationChange(name, first, second, *tested_change(name, rows)))
-    return found
+        results.append(CalibrationChange(name, before, after, *tested_change(name, rows)))
+    return results
 
 
 def tested_change(name: str, rows: Matrix) -> Contrast:
     """The measure `name` of the second side of a `grid` minus that of the first."""
-    before, after = (one_side(rows.values, number) for number in (0, 1))
+    before_rows, after_rows = (one_side(rows.values, number) for number in (0, 1))
     return paired_difference(
         _score_measure(MEASURES[name]),
-        after,
-        before,
+        after_rows,
+        before_rows,
         rows.cluster,
         method=name,
         otherwise=_undefined_note(rows),
@@ -154,5 +151,5 @@ def _score_measure(measure: Measure) -> Coefficient:
     return lambda rows: nearness(measure, rows)
 
 
-def _cells(side: str, each: Estimate) -> dict[str, float]:
-    return {side: each.value, f"{side}_low": each.low, f"{side}_high": each.high}
+def _cells(side: str, estimate: Estimate) -> dict[str, float]:
+    return {side: estimate.value, f"{side}_low": estimate.low, f"{side}_high": estimate.high}

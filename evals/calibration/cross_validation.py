@@ -86,15 +86,15 @@ def cross_validate(
     votes["after"] = _out_of_fold(votes, by_fold)
     scores = _scores(labelled, votes, fold_of)
     left_alone = _worse_attributes(scores)
-    alone = scores["attribute"].isin(list(left_alone))
-    scores["after"] = scores["after"].where(~alone, scores["before"])
+    is_left_alone = scores["attribute"].isin(list(left_alone))
+    scores["after"] = scores["after"].where(~is_left_alone, scores["before"])
     votes["after"] = votes["after"].where(~votes["attribute"].isin(list(left_alone)), votes["value"])
     combined = composites(scores, labelled.rubric)
     return CrossValidation(
         labelled=labelled,
         votes=votes,
         scores=pd.concat([scores, combined], ignore_index=True),
-        by_fold=tuple(each.without(left_alone) for each in by_fold),
+        by_fold=tuple(calibrator.without(left_alone) for calibrator in by_fold),
         calibrator=every.without(left_alone),
         composites=tuple(dict.fromkeys(combined["attribute"])),
         left_alone=left_alone,
@@ -108,48 +108,48 @@ def cross_validate(
 
 def _out_of_fold(votes: pd.DataFrame, by_fold: list[JuryCalibrator]) -> np.ndarray:
     """Each vote as the curves of its own fold, which did not see it, calibrate it."""
-    after = np.full(len(votes), np.nan)
+    calibrated = np.full(len(votes), np.nan)
     for fold, learned in enumerate(by_fold):
-        held = (votes["fold"] == fold).to_numpy(bool)
-        after[held] = learned.predict(votes[held])
-    return after
+        in_fold = (votes["fold"] == fold).to_numpy(bool)
+        calibrated[in_fold] = learned.predict(votes[in_fold])
+    return calibrated
 
 
 def _scores(labelled: LabelledScores, votes: pd.DataFrame, fold_of: pd.Series) -> pd.DataFrame:
     means = jury_means(votes, votes["after"].to_numpy(float)).rename(columns={"value": "after"})
-    found = labelled.verdicts.merge(means, on=["case", "attribute"])
-    found["fold"] = found["case"].map(fold_of)
-    return found[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
+    scores = labelled.verdicts.merge(means, on=["case", "attribute"])
+    scores["fold"] = scores["case"].map(fold_of)
+    return scores[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
 
 
 def _worse_attributes(scores: pd.DataFrame) -> dict[str, CalibrationChange]:
     """The attributes whose error grows out of fold by more than chance would let it, with the change."""
     return {
-        str(name): changes(mine, measures=("rmse",))[0]
-        for name, mine in scores.groupby("attribute", sort=False)
-        if tested_change("rmse", grid(mine, ("before", "after"))).shown > 0
+        str(name): changes(attribute_scores, measures=("rmse",))[0]
+        for name, attribute_scores in scores.groupby("attribute", sort=False)
+        if tested_change("rmse", grid(attribute_scores, ("before", "after"))).shown > 0
     }
 
 
-def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, asked: int) -> list[str]:
+def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, asked: int) -> list[str]:
     notes = [
-        f"{juror} has {many} labelled case(s) of {attribute!r}, fewer than {LEAST}: left out of the calibrated mean there"
-        for (juror, attribute), many in calibrator.cases_.items()
+        f"{juror} has {count} labelled case(s) of {attribute!r}, fewer than {LEAST}: left out of the calibrated mean there"
+        for (juror, attribute), count in calibrator.cases_.items()
         if (juror, attribute) not in calibrator.curves_
     ]
-    used = labelled.votes.groupby(["juror", "attribute"], sort=False)["value"].nunique().reset_index()
-    given = {
-        (str(juror), str(attribute)): int(many) for juror, attribute, many in used.itertuples(index=False)
+    uses = labelled.votes.groupby(["juror", "attribute"], sort=False)["value"].nunique().reset_index()
+    distinct_by_pair = {
+        (str(juror), str(attribute)): int(count) for juror, attribute, count in uses.itertuples(index=False)
     }
     notes += [
         f"{juror} gave one score throughout for {attribute!r}: calibrated, it is people's mean and tells no cases apart"
-        for (juror, attribute), many in given.items()
-        if many == 1 and (juror, attribute) in calibrator.curves_
+        for (juror, attribute), count in distinct_by_pair.items()
+        if count == 1 and (juror, attribute) in calibrator.curves_
     ]
     notes += [
         f"{juror}'s scores of {attribute!r} do not rise with people's: calibrated, they are people's mean"
         for (juror, attribute), curve in calibrator.curves_.items()
-        if given[juror, attribute] > 1 and np.ptp(curve.y_) < 1e-9
+        if distinct_by_pair[juror, attribute] > 1 and np.ptp(curve.y_) < 1e-9
     ]
     for composite, weights in (labelled.rubric.composites if labelled.rubric else {}).items():
         reversed_names = labelled.rubric.reversed_names if labelled.rubric else {}
@@ -159,8 +159,10 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, made: int, aske
             notes.append(
                 f"the composite {composite!r} is left out: {', '.join(lost)} could not be calibrated"
             )
-    if made < asked:
-        notes.append(f"{labelled.arm}: {made} folds in place of {asked}, as there are {made} groups of cases")
+    if folds < asked:
+        notes.append(
+            f"{labelled.arm}: {folds} folds in place of {asked}, as there are {folds} groups of cases"
+        )
     return notes
 
 
@@ -179,32 +181,32 @@ def learning_curve(crossed: CrossValidation, *, seed: int, repeats: int = REPEAT
     """
     rng = np.random.default_rng(seed)
     lessons = _Lessons(crossed)
-    most = int(min((lessons.fold != fold).sum() for fold in range(lessons.folds)))
+    available = int(min((lessons.fold != fold).sum() for fold in range(lessons.folds)))
     rows = []
-    for size in sizes(most):
-        times = repeats if size < most else 1
-        drawn = lessons.errors(size, times, rng)
-        low, high = np.quantile(drawn, [0.05, 0.95]) if times > 1 else (np.nan, np.nan)
-        rows.append((crossed.labelled.arm, size, drawn.mean(), low, high, times))
+    for size in sizes(available):
+        times = repeats if size < available else 1
+        errors = lessons.errors(size, times, rng)
+        low, high = np.quantile(errors, [0.05, 0.95]) if times > 1 else (np.nan, np.nan)
+        rows.append((crossed.labelled.arm, size, errors.mean(), low, high, times))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def sizes(most: int) -> list[int]:
     """From `LEAST` to `most`, each about one and a half times the one before."""
-    found, size = [], float(LEAST)
+    steps, size = [], float(LEAST)
     while size < most * 0.87:
-        found.append(round(size))
+        steps.append(round(size))
         size *= 1.5
-    return [*found, most]
+    return [*steps, most]
 
 
 def enough(curve: pd.DataFrame) -> int | None:
     """The fewest cases from which the error stays within `ENOUGH` of that with all; None where only all of them do."""
     errors, cases = curve["rmse"].to_numpy(float), curve["cases"].to_numpy(int)
-    near = errors <= errors[-1] * (1 + ENOUGH)
-    held = np.logical_and.accumulate(near[::-1])[::-1]
-    first = int(np.argmax(held))
-    return int(cases[first]) if first < len(cases) - 1 else None
+    is_near = errors <= errors[-1] * (1 + ENOUGH)
+    stays_near = np.logical_and.accumulate(is_near[::-1])[::-1]
+    place = int(np.argmax(stays_near))
+    return int(cases[place]) if place < len(cases) - 1 else None
 
 
 class _Lessons:
@@ -217,21 +219,21 @@ class _Lessons:
         )
         self.method, self.ends = crossed.calibrator.method, labelled.ends
         self.case, names = pd.factorize(votes["case"])
-        first = votes.drop_duplicates("case").set_index("case").loc[list(names)]
-        self.fold, self.cluster = first["fold"].to_numpy(int), pd.factorize(first["cluster"])[0]
+        case_rows = votes.drop_duplicates("case").set_index("case").loc[list(names)]
+        self.fold, self.cluster = case_rows["fold"].to_numpy(int), pd.factorize(case_rows["cluster"])[0]
         self.folds = crossed.folds
         self.value, self.people = votes["value"].to_numpy(float), votes["people"].to_numpy(float)
         place = pd.Series(np.arange(len(votes)), index=votes.index)
         self.seats = [
-            (str(attribute), place[mine.index].to_numpy(int))
-            for (_, attribute), mine in votes.groupby(["juror", "attribute"], sort=False)
+            (str(attribute), place[seat_votes.index].to_numpy(int))
+            for (_, attribute), seat_votes in votes.groupby(["juror", "attribute"], sort=False)
         ]
         self.unit = votes.groupby(["case", "attribute"], sort=False).ngroup().to_numpy(int)
         repeats = votes.groupby(["case", "attribute", "juror"], sort=False)["value"].transform("size")
         self.share = 1 / repeats.to_numpy(float)
-        whole = next(iter(self.ends.values()))
+        scale = next(iter(self.ends.values()))
         length = [
-            (self.ends[name][1] - self.ends[name][0]) / (whole[1] - whole[0]) for name in votes["attribute"]
+            (self.ends[name][1] - self.ends[name][0]) / (scale[1] - scale[0]) for name in votes["attribute"]
         ]
         self.length = np.array(length)
 
@@ -239,33 +241,33 @@ class _Lessons:
         """So many times the out-of-fold RMSE of curves learned from `size` cases outside each fold."""
         outside = [np.flatnonzero(self.fold != fold) for fold in range(self.folds)]
         groups = [np.unique(self.cluster[rows], return_inverse=True)[1] for rows in outside]
-        known = np.zeros((times, self.folds, len(self.fold)), dtype=bool)
+        is_known = np.zeros((times, self.folds, len(self.fold)), dtype=bool)
         for time, fold in np.ndindex(times, self.folds):
-            known[time, fold, outside[fold]] = _some_groups(groups[fold], size, rng)
-        after = np.full((times, len(self.value)), np.nan)
+            is_known[time, fold, outside[fold]] = _some_groups(groups[fold], size, rng)
+        calibrated = np.full((times, len(self.value)), np.nan)
         for attribute, rows in self.seats:
             low, high = self.ends[attribute]
             at, place = np.unique(self.value[rows], return_inverse=True)
-            taught = known.reshape(times * self.folds, -1)[:, self.case[rows]]
-            found = METHODS[self.method](low=low, high=high).predictions(
+            taught = is_known.reshape(times * self.folds, -1)[:, self.case[rows]]
+            predicted = METHODS[self.method](low=low, high=high).predictions(
                 self.value[rows], self.people[rows], taught, at
             )
-            by_fold = found.reshape(times, self.folds, len(at))
-            after[:, rows] = by_fold[:, self.fold[self.case[rows]], place]
-        return np.array([self._error(each) for each in after])
+            by_fold = predicted.reshape(times, self.folds, len(at))
+            calibrated[:, rows] = by_fold[:, self.fold[self.case[rows]], place]
+        return np.array([self._error(draw) for draw in calibrated])
 
-    def _error(self, after: FloatArray) -> float:
-        given = ~np.isnan(after)
-        share = np.where(given, self.share, 0.0)
-        gap = np.where(given, after - self.people, 0.0) / self.length
-        total, weight = (np.bincount(self.unit, weights=each) for each in (share * gap, share))
+    def _error(self, calibrated: FloatArray) -> float:
+        has_value = ~np.isnan(calibrated)
+        share = np.where(has_value, self.share, 0.0)
+        gap = np.where(has_value, calibrated - self.people, 0.0) / self.length
+        total, weight = (np.bincount(self.unit, weights=weights) for weights in (share * gap, share))
         return float(np.sqrt(np.mean((total[weight > 0] / weight[weight > 0]) ** 2)))
 
 
 def _some_groups(group: IntArray, size: int, rng: np.random.Generator) -> BoolArray:
     """Marks the rows of whole groups in random order, as many groups as it takes to hold `size` rows; groups are numbered."""
-    held = np.bincount(group)
-    order = rng.permutation(len(held))
-    kept = np.zeros(len(held), dtype=bool)
-    kept[order[: int(np.searchsorted(held[order].cumsum(), size)) + 1]] = True
-    return kept[group]
+    group_sizes = np.bincount(group)
+    order = rng.permutation(len(group_sizes))
+    is_kept = np.zeros(len(group_sizes), dtype=bool)
+    is_kept[order[: int(np.searchsorted(group_sizes[order].cumsum(), size)) + 1]] = True
+    return is_kept[group]

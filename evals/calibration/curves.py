@@ -43,12 +43,12 @@ class Estimator:
 
     def set_params(self, **options: Any) -> Self:
         """The same estimator with these options changed."""
-        known = self.get_params()
+        params = self.get_params()
         for name, value in options.items():
-            if name not in known:
+            if name not in params:
                 raise VenireError(
                     f"{type(self).__name__} has no option {name!r}",
-                    remedy=f"choose one of {', '.join(known)}",
+                    remedy=f"choose one of {', '.join(params)}",
                 )
             setattr(self, name, value)
         return self
@@ -106,16 +106,16 @@ class Curve(Estimator, ABC):
 
         NaN for a row that marks none. This curve itself learns nothing.
         """
-        found = np.full((len(taught), len(at)), np.nan)
+        predicted = np.full((len(taught), len(at)), np.nan)
         for number in np.flatnonzero(taught.any(axis=1)):
-            found[number] = copy(self).fit(scores[taught[number]], labels[taught[number]]).predict(at)
-        return found
+            predicted[number] = copy(self).fit(scores[taught[number]], labels[taught[number]]).predict(at)
+        return predicted
 
     def score(self, X: Any, y: Any) -> float:
         """The share of the labels' variance that the curve explains; NaN where the labels do not vary."""
         labels = column(y)
-        left, whole = ((labels - self.predict(X)) ** 2).sum(), ((labels - labels.mean()) ** 2).sum()
-        return float(1 - left / whole) if whole else np.nan
+        residual, total = ((labels - self.predict(X)) ** 2).sum(), ((labels - labels.mean()) ** 2).sum()
+        return float(1 - residual / total) if total else np.nan
 
     @abstractmethod
     def _points(self, scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -124,15 +124,15 @@ class Curve(Estimator, ABC):
 
 def column(values: Any) -> FloatArray:
     """One feature as a flat array, whether it came as a column or as a list."""
-    found = np.asarray(values, dtype=float)
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    if found.ndim != 1:
+    flat = np.asarray(values, dtype=float)
+    if flat.ndim == 2 and flat.shape[1] == 1:
+        flat = flat[:, 0]
+    if flat.ndim != 1:
         raise InvalidRatings(
-            f"a curve has one score for each case, not an array of shape {found.shape}",
+            f"a curve has one score for each case, not an array of shape {flat.shape}",
             remedy="give one column; JuryCalibrator holds a curve for each juror and attribute",
         )
-    return found
+    return flat
 
 
 class IsotonicCurve(Curve):
@@ -143,43 +143,43 @@ class IsotonicCurve(Curve):
     """
 
     def _points(self, scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
-        used, place = np.unique(scores, return_inverse=True)
+        distinct, place = np.unique(scores, return_inverse=True)
         count = np.bincount(place).astype(float)
         mean = np.bincount(place, weights=labels) / count
-        fitted = isotonic_regression(mean, weights=count).x
+        isotonic = isotonic_regression(mean, weights=count).x
         # Within a level run only its two ends matter.
-        bends = np.append(True, np.diff(fitted) != 0) | np.append(np.diff(fitted) != 0, True)
-        return used[bends], fitted[bends]
+        bends = np.append(True, np.diff(isotonic) != 0) | np.append(np.diff(isotonic) != 0, True)
+        return distinct[bends], isotonic[bends]
 
     def predictions(
         self, scores: FloatArray, labels: FloatArray, taught: BoolArray, at: FloatArray
     ) -> FloatArray:
         """All curves at once where scores are few: a fitted value is the largest, over runs that begin at or below it, of the
         least mean of runs that end at or above it."""
-        used, place = np.unique(scores, return_inverse=True)
-        if len(used) > SHORT:
+        distinct, place = np.unique(scores, return_inverse=True)
+        if len(distinct) > SHORT:
             return super().predictions(scores, labels, taught, at)
-        member = np.eye(len(used))[place]
+        member = np.eye(len(distinct))[place]
         count, total = taught @ member, taught @ (member * labels[:, None])
         reached = np.stack([count.cumsum(axis=1), total.cumsum(axis=1)])
-        before = reached - np.stack([count, total])
-        n, run = reached[:, :, None, :] - before[:, :, :, None]
+        preceding = reached - np.stack([count, total])
+        n, run = reached[:, :, None, :] - preceding[:, :, :, None]
         mean = np.divide(run, n, out=np.full(n.shape, np.inf), where=n > 0)
         # Backwards over the ends of runs: the least mean of runs from `start` that end at `end` or above.
         least = np.minimum.accumulate(mean[:, :, ::-1], axis=2)[:, :, ::-1]
-        upward = np.triu(np.ones((len(used), len(used)), dtype=bool))
-        begun = (count > 0)[:, :, None] & upward
-        fitted = np.where(begun, least, -np.inf).max(axis=1)
-        found = np.full((len(taught), len(at)), np.nan)
+        upward = np.triu(np.ones((len(distinct), len(distinct)), dtype=bool))
+        has_begun = (count > 0)[:, :, None] & upward
+        isotonic = np.where(has_begun, least, -np.inf).max(axis=1)
+        predicted = np.full((len(taught), len(at)), np.nan)
         between = count.any(axis=1)
-        if np.array_equal(at, used):
+        if np.array_equal(at, distinct):
             # Where all of them were taught there is nothing to draw a line between.
-            whole = count.all(axis=1)
-            found[whole], between = fitted[whole], between & ~whole
+            is_complete = count.all(axis=1)
+            predicted[is_complete], between = isotonic[is_complete], between & ~is_complete
         for number in np.flatnonzero(between):
-            some = count[number] > 0
-            found[number] = np.interp(at, used[some], fitted[number, some])
-        return np.clip(found, self.low, self.high)
+            has_scores = count[number] > 0
+            predicted[number] = np.interp(at, distinct[has_scores], isotonic[number, has_scores])
+        return np.clip(predicted, self.low, self.high)
 
 
 def identity_curve(low: float, high: float) -> LinearCurve:
@@ -194,9 +194,9 @@ class LinearCurve(Curve):
     intercept_: float
 
     def _points(self, scores: FloatArray, labels: FloatArray) -> tuple[FloatArray, FloatArray]:
-        apart = scores - scores.mean()
-        spread = float(apart @ apart)
-        self.slope_ = max(float(apart @ labels) / spread, 0.0) if spread > 1e-12 * len(scores) else 0.0
+        deviations = scores - scores.mean()
+        spread = float(deviations @ deviations)
+        self.slope_ = max(float(deviations @ labels) / spread, 0.0) if spread > 1e-12 * len(scores) else 0.0
         self.intercept_ = float(labels.mean() - self.slope_ * scores.mean())
         points = np.array([self.low, self.high], dtype=float)
         if self.slope_ > 0:
@@ -240,10 +240,10 @@ class OrdinalCurve(Curve):
         points = np.union1d(np.linspace(self.low, self.high, 17), scores)
         if spread < 1e-9 or len(self.levels_) == 1:
             return self._level(points, labels)
-        used, score = np.unique(scores, return_inverse=True)
-        counts = np.zeros((len(used), len(self.levels_)))
+        distinct, score = np.unique(scores, return_inverse=True)
+        counts = np.zeros((len(distinct), len(self.levels_)))
         np.add.at(counts, (score, level), 1)
-        self.thresholds_, self.slope_ = _fit((used - centre) / spread, counts, self.ridge)
+        self.thresholds_, self.slope_ = _fit((distinct - centre) / spread, counts, self.ridge)
         if self.slope_ <= 0:
             return self._level(points, labels)
         at = (points - centre) / spread
@@ -257,8 +257,8 @@ class OrdinalCurve(Curve):
 
 def _shares(at: FloatArray, thresholds: FloatArray, slope: float) -> FloatArray:
     """The chance of each level at each score."""
-    below = expit(thresholds[None, :] - slope * at[:, None])
-    edges = np.column_stack([np.zeros(len(at)), below, np.ones(len(at))])
+    cumulative = expit(thresholds[None, :] - slope * at[:, None])
+    edges = np.column_stack([np.zeros(len(at)), cumulative, np.ones(len(at))])
     return np.diff(edges, axis=1)
 
 
@@ -271,17 +271,17 @@ def _fit(at: FloatArray, counts: FloatArray, ridge: float) -> tuple[FloatArray, 
     def loss(free: FloatArray) -> tuple[float, FloatArray]:
         cuts, slope = thresholds(free), float(free[-1])
         chance = np.maximum(_shares(at, cuts, slope), 1e-300)
-        below = expit(cuts[None, :] - slope * at[:, None])
+        cumulative = expit(cuts[None, :] - slope * at[:, None])
         pull = counts / chance
-        by_cut = (pull[:, :-1] - pull[:, 1:]) * below * (1 - below)
-        each = -by_cut.sum(axis=0)
-        gaps = np.exp(free[1:-1]) * (each[::-1].cumsum()[::-1])[1:]
+        by_cut = (pull[:, :-1] - pull[:, 1:]) * cumulative * (1 - cumulative)
+        pulls = -by_cut.sum(axis=0)
+        gaps = np.exp(free[1:-1]) * (pulls[::-1].cumsum()[::-1])[1:]
         slope_pull = float((by_cut * at[:, None]).sum()) + ridge * slope
         value = -float((counts * np.log(chance)).sum()) + ridge * slope**2 / 2
-        return value, np.concatenate([[each.sum()], gaps, [slope_pull]])
+        return value, np.concatenate([[pulls.sum()], gaps, [slope_pull]])
 
     shares = counts.sum(axis=0).cumsum()[:-1] / counts.sum()
     start = np.log(shares / (1 - shares))
     free = np.concatenate([start[:1], np.log(np.diff(start)), [0.5]])
-    best = minimize(loss, free, jac=True, method="BFGS", options={"gtol": 1e-6}).x
-    return thresholds(best), float(best[-1])
+    optimum = minimize(loss, free, jac=True, method="BFGS", options={"gtol": 1e-6}).x
+    return thresholds(optimum), float(optimum[-1])

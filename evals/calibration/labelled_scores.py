@@ -44,12 +44,12 @@ class LabelledScores:
     @property
     def ends(self) -> dict[str, Ends]:
         """By attribute that can be calibrated, the ends of its scale."""
-        return {name: _ends(asked) for name, asked in self.questions.items()}
+        return {name: _ends(question) for name, question in self.questions.items()}
 
     def directly(self) -> LabelledScores:
         """The same verdicts, to be calibrated as they are."""
-        whole = self.verdicts.rename(columns={"before": "value"}).assign(juror=self.arm)
-        return replace(self, votes=whole, direct=True)
+        verdict_votes = self.verdicts.rename(columns={"before": "value"}).assign(juror=self.arm)
+        return replace(self, votes=verdict_votes, direct=True)
 
 
 def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> LabelledScores:
@@ -64,15 +64,15 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
     verdicts = _with_labels(evidence, evidence.arms[evidence.arms["rater"] == arm], questions)
     verdicts = verdicts.rename(columns={"value": "before"}).drop(columns="rater")
     enough = _enough(verdicts, "attribute")
-    shared: dict[int, list[str]] = {}
-    for name, many in verdicts.groupby("attribute")["case"].nunique().items():
+    names_by_count: dict[int, list[str]] = {}
+    for name, count in verdicts.groupby("attribute")["case"].nunique().items():
         if name not in enough:
-            shared.setdefault(int(many), []).append(repr(name))
+            names_by_count.setdefault(int(count), []).append(repr(name))
     notes += [
-        f"{arm} and people share {many} scored case(s) of {', '.join(names)}; {LEAST} in two groups are needed to calibrate"
-        for many, names in shared.items()
+        f"{arm} and people share {count} scored case(s) of {', '.join(names)}; {LEAST} in two groups are needed to calibrate"
+        for count, names in names_by_count.items()
     ]
-    questions = {name: asked for name, asked in questions.items() if name in enough}
+    questions = {name: question for name, question in questions.items() if name in enough}
     verdicts = verdicts[verdicts["attribute"].isin(list(questions))]
     if verdicts.empty:
         lost = evidence.ratings.notes if evidence.ratings else ()
@@ -84,23 +84,23 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
     if votes.empty and not direct:
         notes.append(f"the votes of {arm}'s jurors are not known, so its verdicts were calibrated directly")
     rubric = evidence.rubrics.get(arm)
-    found = LabelledScores(arm, votes, verdicts, questions, rubric, evidence.rule, False, tuple(notes))
-    return found.directly() if votes.empty else found
+    labelled = LabelledScores(arm, votes, verdicts, questions, rubric, evidence.rule, False, tuple(notes))
+    return labelled.directly() if votes.empty else labelled
 
 
 def calibrable(evidence: Evidence) -> tuple[dict[str, Question], list[str]]:
     """The attributes whose values have an order and which people rated, and why the others are left out."""
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     notes = []
-    rated = set(evidence.people["attribute"])
-    for name, asked in evidence.questions.items():
-        if not asked.scale.ordered:
+    rated_names = set(evidence.people["attribute"])
+    for name, question in evidence.questions.items():
+        if not question.scale.ordered:
             notes.append(f"{name!r} has words for values, without an order: it is not calibrated")
-        elif name not in rated:
+        elif name not in rated_names:
             notes.append(f"people did not rate {name!r}: it is not calibrated")
         else:
-            found[name] = asked
-    return found, notes
+            questions[name] = question
+    return questions, notes
 
 
 def _votes(evidence: Evidence, arm: str, verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -117,23 +117,23 @@ def _with_labels(evidence: Evidence, scores: pd.DataFrame, questions: Mapping[st
     """The scores of `questions` with people's reference beside them, and what is drawn together."""
     label = evidence.reference().table.rename(columns={"value": "people"})
     label = label[label["attribute"].isin(list(questions))].astype({"people": float})
-    found = scores.astype({"case": str}).merge(label, on=["case", "attribute"])
-    found = found.assign(value=pd.to_numeric(found["value"], errors="coerce")).dropna()
-    return found.assign(cluster=clusters(found["case"], evidence.groups))
+    rows = scores.astype({"case": str}).merge(label, on=["case", "attribute"])
+    rows = rows.assign(value=pd.to_numeric(rows["value"], errors="coerce")).dropna()
+    return rows.assign(cluster=clusters(rows["case"], evidence.groups))
 
 
 def _enough(rows: pd.DataFrame, by: str) -> set[str]:
-    counted = rows.groupby(by).agg(cases=("case", "nunique"), groups=("cluster", "nunique"))
-    return set(counted.index[(counted["cases"] >= LEAST) & (counted["groups"] >= 2)])
+    counts = rows.groupby(by).agg(cases=("case", "nunique"), groups=("cluster", "nunique"))
+    return set(counts.index[(counts["cases"] >= LEAST) & (counts["groups"] >= 2)])
 
 
 def plain_scores(evidence: Evidence, arm: str) -> pd.DataFrame:
     """The arm's verdicts beside people's, in the shape of `CrossValidation.scores` with nothing under `after`."""
     questions, _ = calibrable(evidence)
-    found = _with_labels(evidence, evidence.arms[evidence.arms["rater"] == arm], questions)
-    found = found.rename(columns={"value": "before"}).assign(fold=0, after=float("nan"))
-    found = found[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
-    return pd.concat([found, composites(found, evidence.rubrics.get(arm))], ignore_index=True)
+    rows = _with_labels(evidence, evidence.arms[evidence.arms["rater"] == arm], questions)
+    rows = rows.rename(columns={"value": "before"}).assign(fold=0, after=float("nan"))
+    rows = rows[["case", "cluster", "fold", "attribute", "before", "after", "people"]]
+    return pd.concat([rows, composites(rows, evidence.rubrics.get(arm))], ignore_index=True)
 
 
 def composites(scores: pd.DataFrame, rubric: Rubric | None) -> pd.DataFrame:
@@ -144,19 +144,19 @@ def composites(scores: pd.DataFrame, rubric: Rubric | None) -> pd.DataFrame:
     rows = []
     sides = ["before", "after", "people"]
     if rubric is not None and rubric.composites:
-        for case, mine in scores.groupby("case", sort=False):
-            found = {
-                side: rubric.derived_scores(dict(zip(mine["attribute"], mine[side], strict=True)))
+        for case, part in scores.groupby("case", sort=False):
+            derived = {
+                side: rubric.derived_scores(dict(zip(part["attribute"], part[side], strict=True)))
                 for side in sides
             }
             for name in rubric.composites:
-                if all(name in values for values in found.values()):
-                    start = {"case": case, "cluster": mine["cluster"].iloc[0], "fold": mine["fold"].iloc[0]}
-                    values = {side: found[side][name] for side in sides}
+                if all(name in values for values in derived.values()):
+                    start = {"case": case, "cluster": part["cluster"].iloc[0], "fold": part["fold"].iloc[0]}
+                    values = {side: derived[side][name] for side in sides}
                     rows.append({**start, "attribute": composite_label(name), **values})
     return pd.DataFrame(rows, columns=list(scores.columns)) if rows else scores.iloc[:0]
 
 
-def _ends(asked: Question) -> Ends:
-    low, high = map(float, asked.scale.ends)
+def _ends(question: Question) -> Ends:
+    low, high = map(float, question.scale.ends)
     return low, high

@@ -129,10 +129,10 @@ def load_calibration(path: Path | str) -> SavedCalibration:
     try:
         return SavedCalibration.model_validate(read_json(Path(path)))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
+        detail = error.errors()[0]
+        place = ".".join(map(str, detail["loc"])) or "the file"
         raise InvalidFile(
-            f"{path}: no calibration: {where}: {first['msg']}",
+            f"{path}: no calibration: {place}: {detail['msg']}",
             remedy="give a file that `venire calibrate RUN --human RATINGS -o FILE` wrote",
         ) from None
 
@@ -163,16 +163,16 @@ def saved_arm(arm: Arm, crossed: CrossValidation, overall: pd.DataFrame) -> Save
 
 
 def saved_rubric(arm: Arm) -> SavedRubric:
-    asked = arm.rubric
+    rubric = arm.rubric
     return SavedRubric(
-        name=asked.name, version=asked.version, hash=fingerprint(asked.model_dump(mode="json"))
+        name=rubric.name, version=rubric.version, hash=fingerprint(rubric.model_dump(mode="json"))
     )
 
 
 def saved_seat(seat: Seat) -> SavedSeat:
     """The seat by what decides its answers; where its server stands is not among that."""
-    told = fingerprint(seat.model_dump(mode="json", exclude=_ELSEWHERE))
-    return SavedSeat(model=seat.model, persona=seat.persona.name if seat.persona else None, hash=told)
+    digest = fingerprint(seat.model_dump(mode="json", exclude=_ELSEWHERE))
+    return SavedSeat(model=seat.model, persona=seat.persona.name if seat.persona else None, hash=digest)
 
 
 def ratings_hash(human: pd.DataFrame | Path | str) -> str:
@@ -189,10 +189,10 @@ def packages() -> dict[str, str]:
 
 
 def _plain(row: Mapping[object, object]) -> dict[str, object]:
-    wanted = {str(key): value for key, value in row.items() if key in SavedChange.model_fields}
+    fields = {str(key): value for key, value in row.items() if key in SavedChange.model_fields}
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value
-        for key, value in wanted.items()
+        for key, value in fields.items()
     }
 
 
@@ -218,52 +218,52 @@ def apply(saved: SavedCalibration, run: Store | Path | str) -> Applied:
     store = run if isinstance(run, Store) else Store.read(run)
     try:
         arms = {arm.name: arm for arm in store.arms()}
-        known = [name for name in saved.arms if name in arms]
-        if not known:
+        names = [name for name in saved.arms if name in arms]
+        if not names:
             raise DoesNotFit(
                 f"the run has the arms {', '.join(arms) or '(none)'}; calibrated were {', '.join(saved.arms)}",
                 remedy="apply it to a run of the same jury",
             )
         verdicts, votes = arm_tables(store, ArmRatings(), JurorRatings())
-        found, notes = [], []
-        for name in known:
+        tables, notes = [], []
+        for name in names:
             notes += _fits(saved.arms[name], arms[name])
-            mine = verdicts[verdicts["rater"] == name].drop(columns="rater")
+            arm_verdicts = verdicts[verdicts["rater"] == name].drop(columns="rater")
             cast = votes[votes["arm"] == name].rename(columns={"seat": "juror_seat"})
-            scores, told = _scores(saved.arms[name], arms[name], mine, cast)
-            found.append(scores.assign(arm=name)[COLUMNS])
-            notes += told
-        notes += [f"{name} has no calibration: it is left out" for name in arms if name not in known]
+            scores, arm_notes = _scores(saved.arms[name], arms[name], arm_verdicts, cast)
+            tables.append(scores.assign(arm=name)[COLUMNS])
+            notes += arm_notes
+        notes += [f"{name} has no calibration: it is left out" for name in arms if name not in names]
     finally:
         if store is not run:
             store.release()
-    return Applied(pd.concat(found, ignore_index=True), tuple(dict.fromkeys(notes)))
+    return Applied(pd.concat(tables, ignore_index=True), tuple(dict.fromkeys(notes)))
 
 
 def _fits(saved: SavedArm, arm: Arm) -> list[str]:
     """What a reader must know of a fit that is not whole; raises where there is none."""
-    asked = saved_rubric(arm)
-    if asked != saved.rubric:
-        told = [f"{each.name} version {each.version}" for each in (asked, saved.rubric)]
-        same = " in other words" if told[0] == told[1] else ""
+    rubric = saved_rubric(arm)
+    if rubric != saved.rubric:
+        titles = [f"{r.name} version {r.version}" for r in (rubric, saved.rubric)]
+        difference = " in other words" if titles[0] == titles[1] else ""
         raise DoesNotFit(
-            f"{arm.name} was asked by the rubric {told[0]}{same}; the calibration was made for {told[1]}",
+            f"{arm.name} was asked by the rubric {titles[0]}{difference}; the calibration was made for {titles[1]}",
             remedy="calibrate again on cases scored under this rubric",
         )
-    now: list[tuple[str, object, object]] = [
+    settings: list[tuple[str, object, object]] = [
         ("protocol", arm.jury.protocol, saved.protocol),
         ("orchestrator", arm.jury.orchestrator.model, saved.orchestrator),
     ]
     if saved.direct:
-        now.append(("counting rule", arm.jury.count, saved.count))
-    for what, this, that in now:
-        if this != that:
-            raise _another(arm, what, this, that)
+        settings.append(("counting rule", arm.jury.count, saved.count))
+    for setting, current, earlier in settings:
+        if current != earlier:
+            raise _another(arm, setting, current, earlier)
     for seat in arm.jury.seats:
         sits, sat = saved_seat(seat), saved.seats.get(seat.name)
         if sat is not None and sits != sat:
             raise _another(
-                arm, f"seat {seat.name!r}", *(f"{who.model} as {who.persona}" for who in (sits, sat))
+                arm, f"seat {seat.name!r}", *(f"{seats.model} as {seats.persona}" for seats in (sits, sat))
             )
     strangers = [seat.name for seat in arm.jury.seats if seat.name not in saved.seats]
     if strangers and (saved.direct or len(strangers) == len(arm.jury.seats)):
@@ -274,10 +274,10 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
     return [f"{arm.name}: the juror {name!r} was never calibrated and is left out" for name in strangers]
 
 
-def _another(arm: Arm, what: str, this: object, that: object) -> DoesNotFit:
-    other = f"{that} with other settings" if this == that else that
+def _another(arm: Arm, setting: str, current: object, earlier: object) -> DoesNotFit:
+    former = f"{earlier} with other settings" if current == earlier else earlier
     return DoesNotFit(
-        f"{arm.name}: the {what} is {this}; the calibration was made for {other}",
+        f"{arm.name}: the {setting} is {current}; the calibration was made for {former}",
         remedy="calibrate the jury as it sits now",
     )
 
@@ -286,23 +286,23 @@ def _scores(
     saved: SavedArm, arm: Arm, verdicts: pd.DataFrame, votes: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
     if saved.direct:
-        given = verdicts.assign(juror=arm.name)
+        scored_votes = verdicts.assign(juror=arm.name)
     else:
         cast = votes.assign(juror=votes["juror_seat"])[["case", "juror", "attribute", "value"]]
-        given = cast.merge(verdicts[["case", "attribute"]], on=["case", "attribute"])
-    given = given[given["attribute"].isin(list(saved.curves))].reset_index(drop=True)
-    values = np.full(len(given), np.nan)
+        scored_votes = cast.merge(verdicts[["case", "attribute"]], on=["case", "attribute"])
+    scored_votes = scored_votes[scored_votes["attribute"].isin(list(saved.curves))].reset_index(drop=True)
+    values = np.full(len(scored_votes), np.nan)
     notes = []
-    for (juror, attribute), rows in given.groupby(["juror", "attribute"], sort=False):
+    for (juror, attribute), rows in scored_votes.groupby(["juror", "attribute"], sort=False):
         curve = saved.curves[str(attribute)].get(str(juror))
         if curve is not None:
             values[rows.index] = curve.at(pd.to_numeric(rows["value"]).to_numpy(float))
         elif juror in saved.seats:
             notes.append(f"{arm.name}: {juror} has no curve for {attribute!r} and is left out of it")
-    means = _with_verdicts(jury_means(given, values), verdicts, saved.left_alone)
-    left = [name for name in arm.rubric.names if name not in saved.curves]
-    if left:
-        notes.append(f"{arm.name}: not calibrated, and left out: {', '.join(left)}")
+    means = _with_verdicts(jury_means(scored_votes, values), verdicts, saved.left_alone)
+    uncalibrated = [name for name in arm.rubric.names if name not in saved.curves]
+    if uncalibrated:
+        notes.append(f"{arm.name}: not calibrated, and left out: {', '.join(uncalibrated)}")
     if saved.left_alone:
         notes.append(f"{arm.name}: left as the jury counted it: {', '.join(saved.left_alone)}")
     return pd.concat([means, _derived_scores(means, arm.rubric)], ignore_index=True), notes
@@ -310,20 +310,20 @@ def _scores(
 
 def _with_verdicts(means: pd.DataFrame, verdicts: pd.DataFrame, left_alone: Collection[str]) -> pd.DataFrame:
     """The means, those of attributes that were left alone replaced by the verdict as the jury counted it."""
-    counted = verdicts[["case", "attribute", "value"]].rename(columns={"value": "counted"})
-    found = means.merge(counted, on=["case", "attribute"], how="left")
-    alone = found["attribute"].isin(list(left_alone))
-    return found.assign(
-        value=found["value"].where(~alone, pd.to_numeric(found["counted"], errors="coerce"))
+    verdict_values = verdicts[["case", "attribute", "value"]].rename(columns={"value": "counted"})
+    scores = means.merge(verdict_values, on=["case", "attribute"], how="left")
+    is_left_alone = scores["attribute"].isin(list(left_alone))
+    return scores.assign(
+        value=scores["value"].where(~is_left_alone, pd.to_numeric(scores["counted"], errors="coerce"))
     ).drop(columns="counted")
 
 
 def _derived_scores(means: pd.DataFrame, rubric: Rubric) -> pd.DataFrame:
     rows = [
         (case, name, value, 0)
-        for case, mine in means.groupby("case", sort=False)
+        for case, case_means in means.groupby("case", sort=False)
         for name, value in rubric.derived_scores(
-            dict(zip(mine["attribute"], mine["value"], strict=True))
+            dict(zip(case_means["attribute"], case_means["value"], strict=True))
         ).items()
     ]
     return pd.DataFrame(rows, columns=["case", "attribute", "value", "jurors"])

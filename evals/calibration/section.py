@@ -52,26 +52,26 @@ def changes_table(crossed: CrossValidation, *, jurors: bool) -> pd.DataFrame:
     The evaluator is the arm and each of its jurors: these overall, or attribute by attribute if `jurors`.
     """
     arm, scores = crossed.labelled.arm, crossed.scores
-    whole = crossed_pooling(crossed)
-    parts = [(arm, OVERALL, whole.rows(scores, SIDES))]
+    pooled = crossed_pooling(crossed)
+    parts = [(arm, OVERALL, pooled.rows(scores, SIDES))]
     parts += [
         (arm, attribute_label(str(name)), mine) for name, mine in scores.groupby("attribute", sort=False)
     ]
     if not crossed.labelled.direct:
         for juror, votes in by_juror(crossed).groupby("juror", sort=False):
             # A seat may have its jury's name; the verdict is still told from its votes.
-            who = str(juror) if juror != arm else f"{arm} (juror)"
-            shared = whole.rows(votes, SIDES)
-            parts += [(who, OVERALL, shared)] if len(shared) else []
+            evaluator = str(juror) if juror != arm else f"{arm} (juror)"
+            pooled_votes = pooled.rows(votes, SIDES)
+            parts += [(evaluator, OVERALL, pooled_votes)] if len(pooled_votes) else []
             if jurors:
                 parts += [
-                    (who, attribute_label(str(name)), mine)
+                    (evaluator, attribute_label(str(name)), mine)
                     for name, mine in votes.groupby("attribute", sort=False)
                 ]
     rows = [
-        {"arm": arm, "evaluator": who, "attribute": attribute, **each.row()}
-        for who, attribute, mine in parts
-        for each in changes(mine)
+        {"arm": arm, "evaluator": evaluator, "attribute": attribute, **change.row()}
+        for evaluator, attribute, mine in parts
+        for change in changes(mine)
     ]
     return pd.DataFrame(rows)
 
@@ -86,33 +86,33 @@ def by_juror(crossed: CrossValidation) -> pd.DataFrame:
 def curves_table(crossed: CrossValidation) -> pd.DataFrame:
     """Each juror's curve for each attribute, by fold and from all labels: `arm`, `attribute`, `juror`, `fold`, `score`, `people`."""
     calibrators: dict[str, JuryCalibrator] = {
-        **{str(number): each for number, each in enumerate(crossed.by_fold)},
+        **{str(number): calibrator for number, calibrator in enumerate(crossed.by_fold)},
         ALL_LABELS: crossed.calibrator,
     }
-    used = {
+    votes_by_pair = {
         pair: votes.to_numpy(float) for pair, votes in crossed.votes.groupby(["juror", "attribute"])["value"]
     }
     parts = []
     for fold, calibrator in calibrators.items():
         for (juror, attribute), curve in calibrator.curves_.items():
             low, high = crossed.labelled.ends[attribute]
-            at = np.unique(np.append(used.get((juror, attribute), ()), [low, high]))
+            at = np.unique(np.append(votes_by_pair.get((juror, attribute), ()), [low, high]))
             at = at if len(at) <= 41 else np.linspace(low, high, 41)
-            told = (crossed.labelled.arm, attribute, juror, fold)
-            parts += [(*told, *point) for point in zip(at, curve.predict(at), strict=True)]
+            key = (crossed.labelled.arm, attribute, juror, fold)
+            parts += [(*key, *point) for point in zip(at, curve.predict(at), strict=True)]
     return pd.DataFrame(parts, columns=["arm", "attribute", "juror", "fold", "score", "people"])
 
 
 def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]:
     """Which attributes calibration brought nearer to people, left alone or did not change; then offset and error over all."""
     arm = crossed.labelled.arm
-    mine = table[(table["evaluator"] == arm) & (table["arm"] == arm)]
+    arm_rows = table[(table["evaluator"] == arm) & (table["arm"] == arm)]
     errors = {
         str(row["attribute"]): row
-        for row in mine[mine["measure"] == "rmse"].to_dict("records")
+        for row in arm_rows[arm_rows["measure"] == "rmse"].to_dict("records")
         if row["attribute"] not in (OVERALL, *crossed.left_alone)
     }
-    told = {
+    names_by_opening = {
         f"Calibration brings {arm} nearer to people, out of fold, on": [
             name for name, error in errors.items() if _direction(error) < 0
         ],
@@ -128,7 +128,7 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
     }
     sentences = [
         f"{opening} {', '.join(f'{name} ({_error(errors[name])})' for name in names)}."
-        for opening, names in told.items()
+        for opening, names in names_by_opening.items()
         if names
     ]
     sentences += [
@@ -136,37 +136,37 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
         f"near theirs already, or the labels are too few. {name} is left as it is."
         for name, error in crossed.left_alone.items()
     ]
-    whole = mine[mine["attribute"] == OVERALL].set_index("measure").to_dict("index")
-    if whole:
-        level = whole["offset"]
+    overall = arm_rows[arm_rows["attribute"] == OVERALL].set_index("measure").to_dict("index")
+    if overall:
+        level = overall["offset"]
         sentences.append(
             f"Within attributes, over all that share a scale, {arm} stands {_apart(level['before'])} people before calibration "
-            f"and {_apart(level['after'])} them after, out of fold ({_error(whole['rmse'])})."
+            f"and {_apart(level['after'])} them after, out of fold ({_error(overall['rmse'])})."
         )
     return sentences
 
 
 def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
-    told = f"RMSE {_between(change)}, n = {change['n']} scores"
+    words = f"RMSE {_between(change)}, n = {change['n']} scores"
     if math.isnan(_direction(change)):
         return f"Whether {arm}'s verdict should be calibrated directly cannot be told: {change['note']}."
     if _direction(change) < 0:
-        return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {told}."
+        return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {words}."
     if _direction(change) > 0:
-        return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {told}."
-    return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {told}."
+        return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {words}."
+    return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {words}."
 
 
 def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
     """How many labelled cases are enough."""
-    few, most = enough(curve), int(curve["cases"].iloc[-1])
+    sufficient, available = enough(curve), int(curve["cases"].iloc[-1])
     if len(curve) < 3:
-        return f"{most} labelled cases are too few to say how many would be enough for {arm}."
-    if few is None:
-        return f"{arm}'s error was still falling at {most} labelled cases, the most that a fold could learn from: label more."
+        return f"{available} labelled cases are too few to say how many would be enough for {arm}."
+    if sufficient is None:
+        return f"{arm}'s error was still falling at {available} labelled cases, the most that a fold could learn from: label more."
     return (
-        f"From {few} labelled cases on, {arm}'s calibrated error stays within {ENOUGH:.0%} of that with {most}, the most "
+        f"From {sufficient} labelled cases on, {arm}'s calibrated error stays within {ENOUGH:.0%} of that with {available}, the most "
         "that a fold could learn from."
     )
 
@@ -175,11 +175,11 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
     """The choices made, for the methods paragraph."""
     if not crossed:
         return ()
-    first = next(iter(crossed.values()))
-    folds = sorted({each.folds for each in crossed.values()})
+    example = next(iter(crossed.values()))
+    folds = sorted({c.folds for c in crossed.values()})
     return (
-        f"Labels are the {rule_words(first.labelled.rule)}.",
-        f"Scores were calibrated to these labels by {first.calibrator.method} curves, one for each juror and attribute "
+        f"Labels are the {rule_words(example.labelled.rule)}.",
+        f"Scores were calibrated to these labels by {example.calibrator.method} curves, one for each juror and attribute "
         "(repeats of a judge share one), straight between training scores and clipped to the scale; the jury's calibrated score "
         "is the mean of its calibrated jurors, where a verdict was reached. Composites follow from calibrated attributes.",
         f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}); cases of one group share a fold, so that no "
@@ -224,10 +224,11 @@ def _apart(offset: float) -> str:
 def curves_figure(curves: pd.DataFrame) -> Figure:
     """A square an attribute: the juror's score across, people's up; thin lines leave one fold out, thick ones none."""
     blocks: list[Picture] = []
-    for arm, mine in curves.groupby("arm", sort=False):
-        jurors = list(dict.fromkeys(mine["juror"]))
+    for arm, arm_curves in curves.groupby("arm", sort=False):
+        jurors = list(dict.fromkeys(arm_curves["juror"]))
         squares = [
-            _square(str(attribute), held, jurors) for attribute, held in mine.groupby("attribute", sort=False)
+            _square(str(attribute), attribute_curves, jurors)
+            for attribute, attribute_curves in arm_curves.groupby("attribute", sort=False)
         ]
         head = beside(
             [
@@ -236,18 +237,18 @@ def curves_figure(curves: pd.DataFrame) -> Figure:
             ],
             gap=4,
         )
-        first, *more = in_rows(level(squares), ACROSS)
-        blocks += [below([head, first]), *more]
+        top_row, *lower_rows = in_rows(level(squares), ACROSS)
+        blocks += [below([head, top_row]), *lower_rows]
     return Figure("Calibration curves by fold", blocks)
 
 
-def _square(attribute: str, held: pd.DataFrame, jurors: list[str]) -> Panel:
-    low, high = float(held["score"].min()), float(held["score"].max())
+def _square(attribute: str, attribute_curves: pd.DataFrame, jurors: list[str]) -> Panel:
+    low, high = float(attribute_curves["score"].min()), float(attribute_curves["score"].max())
     x, y = (number_axis(low, high, title=title, lines=True) for title in ("juror's score", "people's"))
     panel = Panel(x, y, SIDE, SIDE, title=clip(attribute, 26))
     panel.line([(low, low), (high, high)], INK, width=1, dashes=DASHED)
     curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    columns = (held[name].tolist() for name in ("juror", "fold", "score", "people"))
+    columns = (attribute_curves[name].tolist() for name in ("juror", "fold", "score", "people"))
     for juror, fold, score, people in zip(*columns, strict=True):
         curves.setdefault((juror, fold), []).append((score, people))
     for (juror, fold), points in curves.items():
@@ -285,60 +286,55 @@ def _sizes(sizes: list[int]) -> Axis:
 
 def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, CrossValidation], list[str]]:
     """Every arm that can be calibrated, out of fold; and why the others cannot."""
-    found: dict[str, CrossValidation] = {}
+    crossed: dict[str, CrossValidation] = {}
     refusals: list[str] = []
     for arm in evidence.kinds:
         try:
-            found[arm] = cross_validate(labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed)
+            crossed[arm] = cross_validate(labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed)
         except TooFewLabels as refusal:
             refusals.append(refusal.problem)
-    return found, refusals
+    return crossed, refusals
 
 
 def calibration_section(
-    found: dict[str, CrossValidation],
-    refusals: list[str],
-    draws: Draws,
-    *,
-    jurors: bool = False,
+    found: dict[str, CrossValidation], refusals: list[str], draws: Draws, *, jurors: bool = False
 ) -> Section:
     """Every arm before and after, with `jurors` each of its jurors by attribute too; where no arm could be calibrated, why."""
-    sentences, tables, figures = [f"{_sentence(why)}" for why in refusals], {}, {}
+    sentences, tables, figures = [f"{_sentence(reason)}" for reason in refusals], {}, {}
     if found:
-        changed = pd.concat(
-            [changes_table(each, jurors=jurors) for each in found.values()],
-            ignore_index=True,
+        change_table = pd.concat(
+            [changes_table(crossed, jurors=jurors) for crossed in found.values()], ignore_index=True
         )
-        curves = pd.concat([curves_table(each) for each in found.values()], ignore_index=True)
+        curves = pd.concat([curves_table(crossed) for crossed in found.values()], ignore_index=True)
         learned = {
-            arm: learning_curve(each, seed=draws.seed)
-            for arm, each in found.items()
-            if set(each.left_alone) < set(each.votes["attribute"])
+            arm: learning_curve(crossed, seed=draws.seed)
+            for arm, crossed in found.items()
+            if set(crossed.left_alone) < set(crossed.votes["attribute"])
         }
         direct = _directly(found, draws)
-        told = {str(row["arm"]): row for row in direct.to_dict("records") if row["measure"] == "rmse"}
-        said = []
-        for arm, each in found.items():
-            said += change_sentences(changed, each)
-            said += [direct_sentence(arm, told[arm])] if arm in told else []
-            said += [learning_sentence(arm, learned[arm])] if arm in learned else []
-        sentences = [*said, *sentences]
+        direct_rmse = {str(row["arm"]): row for row in direct.to_dict("records") if row["measure"] == "rmse"}
+        arm_sentences = []
+        for arm, crossed in found.items():
+            arm_sentences += change_sentences(change_table, crossed)
+            arm_sentences += [direct_sentence(arm, direct_rmse[arm])] if arm in direct_rmse else []
+            arm_sentences += [learning_sentence(arm, learned[arm])] if arm in learned else []
+        sentences = [*arm_sentences, *sentences]
         tables = {
-            "changes": changed,
+            "changes": change_table,
             "direct": direct,
             "learning": pd.concat(learned.values(), ignore_index=True) if learned else pd.DataFrame(),
             "curves": curves,
         }
         figures = {
             "Calibration curves: what each juror's score is worth in people's, learned without each fold in turn (thin) "
-            "and from all labels (thick); dashed, a juror who needs none.": curves_figure(curves),
+            "and from all labels (thick); dashed, a juror who needs none.": curves_figure(curves)
         }
         if learned:
             figures[
                 "Out-of-fold error against the number of labelled cases that curves were learned from; bars hold the middle "
                 "90% of random draws."
             ] = learning_figure(tables["learning"])
-    notes = dict.fromkeys(note for each in found.values() for note in each.notes)
+    notes = dict.fromkeys(note for crossed in found.values() for note in crossed.notes)
     return Section(
         name="calibration",
         title="Calibration to people",
@@ -354,20 +350,17 @@ def _directly(found: dict[str, CrossValidation], draws: Draws) -> pd.DataFrame:
     """For each arm of several jurors, verdicts calibrated directly against the mean of calibrated jurors."""
     rows: list[dict[str, object]] = []
     names = ("by_juror", "directly")
-    for arm, each in found.items():
-        if each.labelled.direct or each.votes["juror"].nunique() < 2:
+    for arm, cross in found.items():
+        if cross.labelled.direct or cross.votes["juror"].nunique() < 2:
             continue
-        whole = cross_validate(
-            each.labelled.directly(),
-            method=each.calibrator.method,
-            folds=each.folds,
-            seed=draws.seed,
+        direct = cross_validate(
+            cross.labelled.directly(), method=cross.calibrator.method, folds=cross.folds, seed=draws.seed
         )
-        directly = whole.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
-        both = each.scores.rename(columns={"after": "by_juror"}).merge(directly, on=["case", "attribute"])
-        both = crossed_pooling(each).rows(both, (*names, "people"))
+        directly = direct.scores[["case", "attribute", "after"]].rename(columns={"after": "directly"})
+        pairs = cross.scores.rename(columns={"after": "by_juror"}).merge(directly, on=["case", "attribute"])
+        pairs = crossed_pooling(cross).rows(pairs, (*names, "people"))
         rows += [
-            {"arm": arm, "attribute": OVERALL, **change.row(names)} for change in changes(both, sides=names)
+            {"arm": arm, "attribute": OVERALL, **change.row(names)} for change in changes(pairs, sides=names)
         ]
     return pd.DataFrame(rows)
 

@@ -51,28 +51,28 @@ class ClaimFigures:
 
 def run_figures(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> ClaimFigures:
     """The figures of one arm's cards; groups of cases are left out whole."""
-    back = any(card.findings.against is not None for card in cards)
-    measured = ("precision", "contradiction", "recall", "f1") if back else ("precision", "contradiction")
+    two = any(card.findings.against is not None for card in cards)
+    names = ("precision", "contradiction", "recall", "f1") if two else ("precision", "contradiction")
     return _figures(
         [card.case for card in cards],
         [card.findings.of for card in cards],
         Counter(outcome.verdict for card in cards for outcome in card.claims),
-        {name: [_number(card.findings.measure(name).value) for card in cards] for name in measured},
+        {name: [_number(card.findings.measure(name).value) for card in cards] for name in names},
         groups,
     )
 
 
 def labelled_figures(labelled: LabelledClaims) -> ClaimFigures:
     """The figures of labelled claims, by the labels of the first person in the file."""
-    first = next((check.juror for check in labelled.checks), "")
-    verdicts = {(c.case, c.claim): c.verdict for c in labelled.checks if c.juror == first}
+    person = next((check.juror for check in labelled.checks), "")
+    verdicts = {(c.case, c.claim): c.verdict for c in labelled.checks if c.juror == person}
     claims: dict[str, list[tuple[Claim, ClaimVerdict | None]]] = {}
     for row in labelled.claims:
         claims.setdefault(row.case, []).append((row.claim, verdicts.get((row.case, row.claim.id))))
     return _figures(
         list(claims),
-        [claim_shares(found) for found in claims.values()],
-        Counter(verdict for found in claims.values() for _, verdict in found),
+        [claim_shares(outcomes) for outcomes in claims.values()],
+        Counter(verdict for outcomes in claims.values() for _, verdict in outcomes),
         {},
         {},
     )
@@ -87,28 +87,27 @@ def _figures(
 ) -> ClaimFigures:
     cluster = cluster_numbers(pd.Series(names, dtype=object), groups)
 
-    def mean(found: Iterable[float]) -> Estimate:
-        values = np.array(list(found), dtype=float)
-        known = ~np.isnan(values)
-        _, drawn = np.unique(cluster[known], return_inverse=True)
+    def mean(case_values: Iterable[float]) -> Estimate:
+        values = np.array(list(case_values), dtype=float)
+        valid = ~np.isnan(values)
+        _, codes = np.unique(cluster[valid], return_inverse=True)
         grid = Matrix(
-            values[known][:, None], tuple(range(int(known.sum()))), ("share",), drawn.astype(np.int64)
+            values[valid][:, None], tuple(range(int(valid.sum()))), ("share",), codes.astype(np.int64)
         )
         return Jackknife().estimate(
             _mean, grid, method="mean over cases", otherwise="no case has it", transform=SHARE
         )
 
-    counted = [each for each in shares if each.enough]
+    decided = [s for s in shares if s.enough]
     return ClaimFigures(
-        cases=len(counted),
-        hung=len(shares) - len(counted),
-        claims=sum(each.claims for each in counted),
+        cases=len(decided),
+        hung=len(shares) - len(decided),
+        claims=sum(s.claims for s in decided),
         verdicts={word or "undecided": verdicts.get(word, 0) for word in (*CLAIM_VERDICTS, None)},
         shares={
-            name: mean(_number(each.share(name)) if each.enough else np.nan for each in shares)
-            for name in SHARE_NAMES
+            name: mean(_number(s.share(name)) if s.enough else np.nan for s in shares) for name in SHARE_NAMES
         },
-        measures={name: mean(found) for name, found in values.items()},
+        measures={name: mean(case_values) for name, case_values in values.items()},
     )
 
 
@@ -142,37 +141,37 @@ class OverlapComparison:
         """What may be said of the difference."""
         if not self.claims.defined:
             return f"{self.measure}: {self.claims.note}."
-        mine = f"r {estimate_phrase(self.claims)} with people, n = {self.claims.n}"
+        own_words = f"r {estimate_phrase(self.claims)} with people, n = {self.claims.n}"
         if not self.difference.defined:
-            return f"{self.measure}: claims have {mine}; word overlap cannot be set beside it ({self.words.note})."
+            return f"{self.measure}: claims have {own_words}; word overlap cannot be set beside it ({self.words.note})."
         words = f"word overlap {estimate_phrase(self.words)}"
         gap = f"difference {estimate_phrase(self.difference, '+.3f', '+.2f')}"
-        told = (
+        conclusion = (
             "claims follow people better"
             if self.difference.low > 0
             else "word overlap follows people better"
             if self.difference.high < 0
             else "neither is shown to follow people better"
         )
-        return f"{self.measure}: claims have {mine}, {words}, {gap}: {told}."
+        return f"{self.measure}: claims have {own_words}, {words}, {gap}: {conclusion}."
 
 
 def overlap_comparisons(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> list[OverlapComparison]:
     """Each measure that people scored under its name, in the cards' own ratings."""
-    rated = {rating.attribute for card in cards for rating in card.people}
-    return [_comparison(name, cards, groups) for name in MEASURES if name in rated]
+    rated_names = {rating.attribute for card in cards for rating in card.people}
+    return [_comparison(name, cards, groups) for name in MEASURES if name in rated_names]
 
 
 def shared_words(card: ClaimCard, measure: str) -> float:
     """The words that both texts have, as a share of the text that the measure is of (of both, for F1); NaN without texts."""
     if len(card.texts) < 2:
         return np.nan
-    first, second = (Counter(WORD.findall(text.text.casefold())) for text in card.texts)
-    common = (first & second).total()
+    output_words, source_words = (Counter(WORD.findall(text.text.casefold())) for text in card.texts)
+    common = (output_words & source_words).total()
     if measure == "f1":
-        size = (first.total() + second.total()) / 2
+        size = (output_words.total() + source_words.total()) / 2
     else:
-        size = (second if measure in BACKWARD else first).total()
+        size = (source_words if measure in BACKWARD else output_words).total()
     overlap = common / size if size else np.nan
     return 1 - overlap if measure == "contradiction" else overlap
 
@@ -181,9 +180,9 @@ def _comparison(name: str, cards: Sequence[ClaimCard], groups: Mapping[str, obje
     rows = []
     for card in cards:
         value = card.findings.measure(name).value
-        said = [r.value for r in card.people if r.attribute == name and isinstance(r.value, int | float)]
-        if isinstance(value, int | float) and said:
-            rows.append((card.case, float(value), shared_words(card, name), float(np.mean(said))))
+        scores = [r.value for r in card.people if r.attribute == name and isinstance(r.value, int | float)]
+        if isinstance(value, int | float) and scores:
+            rows.append((card.case, float(value), shared_words(card, name), float(np.mean(scores))))
     table = pd.DataFrame(rows, columns=["case", "claims", "words", "people"])
     values = table[["claims", "words", "people"]].to_numpy(float)
     cluster = cluster_numbers(table["case"].astype(object), groups)
@@ -191,14 +190,14 @@ def _comparison(name: str, cards: Sequence[ClaimCard], groups: Mapping[str, obje
     def estimate(
         columns: Sequence[int], coefficient: Coefficient, method: str, transform: Transform
     ) -> Estimate:
-        known = ~np.isnan(values[:, list(columns)]).any(axis=1)
-        if known.sum() < LEAST:
-            known[:] = False
-        _, drawn = np.unique(cluster[known], return_inverse=True)
-        cases = tuple(table["case"][known])
-        grid = Matrix(values[known], cases, ("claims", "words", "people"), drawn.astype(np.int64))
-        why = f"fewer than {LEAST} cases have both, or one of them never varies"
-        return Jackknife().estimate(coefficient, grid, method=method, otherwise=why, transform=transform)
+        complete = ~np.isnan(values[:, list(columns)]).any(axis=1)
+        if complete.sum() < LEAST:
+            complete[:] = False
+        _, clusters = np.unique(cluster[complete], return_inverse=True)
+        cases = tuple(table["case"][complete])
+        grid = Matrix(values[complete], cases, ("claims", "words", "people"), clusters.astype(np.int64))
+        reason = f"fewer than {LEAST} cases have both, or one of them never varies"
+        return Jackknife().estimate(coefficient, grid, method=method, otherwise=reason, transform=transform)
 
     return OverlapComparison(
         name,
@@ -237,8 +236,8 @@ def figures_json(figures: ClaimFigures, used: ShareName) -> dict[str, Any]:
         "claims_per_case": figures.claims_per_case,
         "verdicts": dict(figures.verdicts),
         "share": used,
-        "shares": {name: estimate_json(found) for name, found in figures.shares.items()},
-        "measures": {name: estimate_json(found) for name, found in figures.measures.items()},
+        "shares": {name: estimate_json(estimate) for name, estimate in figures.shares.items()},
+        "measures": {name: estimate_json(estimate) for name, estimate in figures.measures.items()},
     }
 
 
@@ -270,9 +269,9 @@ def figures_table(figures: ClaimFigures, used: ShareName) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("", "is", "mean", "95% interval", "cases", ""):
         table.add_column(column)
-    for name, found in (*figures.shares.items(), *figures.measures.items()):
+    for name, estimate in (*figures.shares.items(), *figures.measures.items()):
         mark = Text("<- used", "bold") if name == used else Text("")
-        table.add_row(name, _MEANINGS[name], _value(found), _interval(found), str(found.n), mark)
+        table.add_row(name, _MEANINGS[name], _value(estimate), _interval(estimate), str(estimate.n), mark)
     return table
 
 
@@ -289,9 +288,9 @@ def figures_line(figures: ClaimFigures) -> str:
     return f"{figures.cases} cases, {figures.claims} claims{per_case}: {counts or 'none'}{hung}"
 
 
-def _value(found: Estimate) -> str:
-    return f"{found.value:.3f}" if found.defined else f"undefined: {found.note}"
+def _value(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f}" if estimate.defined else f"undefined: {estimate.note}"
 
 
-def _interval(found: Estimate) -> str:
-    return f"{found.low:.3f} to {found.high:.3f}" if found.low == found.low else ""
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.low:.3f} to {estimate.high:.3f}" if estimate.low == estimate.low else ""

@@ -117,28 +117,28 @@ class LabelledClaims:
 def read_labelled(path: Path) -> LabelledClaims:
     """The labelled claims in a file: FActScore's form where a row has `annotations`, else one claim a row."""
     rows = iter(read_rows(path))
-    first = next(rows, None)
-    if first is None:
+    first_row = next(rows, None)
+    if first_row is None:
         raise InvalidFile(
             f"{path}: no claims in it", remedy="name a file with a row for each response or claim"
         )
-    everything = _chain(first, rows)
-    found = _factscore(path, everything) if "annotations" in first[1] else _plain(path, everything)
-    if not found.claims:
+    all_rows = _chain(first_row, rows)
+    labelled = _factscore(path, all_rows) if "annotations" in first_row[1] else _plain(path, all_rows)
+    if not labelled.claims:
         raise InvalidFile(f"{path}: no labelled claim in it", remedy="check that its rows hold claims")
-    return found
+    return labelled
 
 
 def _chain(
-    first: tuple[int, dict[str, Any]], rest: Iterator[tuple[int, dict[str, Any]]]
+    first_row: tuple[int, dict[str, Any]], other_rows: Iterator[tuple[int, dict[str, Any]]]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    yield first
-    yield from rest
+    yield first_row
+    yield from other_rows
 
 
 def _factscore(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> LabelledClaims:
     """One row a response: its text, and for each sentence the atomic facts that people found in it and labelled."""
-    found = LabelledClaims()
+    labels = LabelledClaims()
     names: dict[str, int] = {}
     for line, row in rows:
         at = f"{path}:{line}"
@@ -146,28 +146,28 @@ def _factscore(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> Labell
         topic = str(row.get("topic") or row.get("id") or f"line {line}")
         names[topic] = names.get(topic, 0) + 1
         name = topic if names[topic] == 1 else f"{topic} #{names[topic]}"
-        found.responses += 1
+        labels.responses += 1
         if output.strip():
             question = str(row.get("input") or "").removeprefix("Question: ") or None
-            found.cases.append(
+            labels.cases.append(
                 Case(id=name, output=output, question=question, metadata={"cat": row.get("cat")})
             )
         sentences = row.get("annotations")
         if sentences is None:
-            found.abstained.append(name)
+            labels.abstained.append(name)
             continue
         if not isinstance(sentences, list):
             raise InvalidFile(f"{at}: annotations is no list", remedy="write a list of sentences, or null")
-        before, place = len(found.claims), 0
+        start, place = len(labels.claims), 0
         for sentence in sentences:
-            place = _add_sentence(found, name, output, sentence, place, len(found.claims) - before, at)
-        if len(found.claims) == before:
-            found.claimless.append(name)
-    return found
+            place = _add_sentence(labels, name, output, sentence, place, len(labels.claims) - start, at)
+        if len(labels.claims) == start:
+            labels.claimless.append(name)
+    return labels
 
 
 def _add_sentence(
-    found: LabelledClaims, case: str, output: str, sentence: Any, place: int, number: int, at: str
+    labelled: LabelledClaims, case: str, output: str, sentence: Any, place: int, number: int, at: str
 ) -> int:
     """Add the claims of one annotated sentence; where it ends in the text, for the next one to be looked for after it."""
     if not isinstance(sentence, Mapping):
@@ -186,52 +186,52 @@ def _add_sentence(
             start=span[0] if span else None,
             end=span[1] if span else None,
         )
-        found.add(case, claim, _label(fact.get("label"), at))
+        labelled.add(case, claim, _label(fact.get("label"), at))
     return span[1] if span else place
 
 
 def _plain(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> LabelledClaims:
     """One row a claim: `case`, `text` (or `claim`), `verdict` (or `label`), and as far as they are there the other columns."""
-    found = LabelledClaims()
-    known: dict[tuple[str, str], Claim] = {}
+    labelled = LabelledClaims()
+    claim_by_key: dict[tuple[str, str], Claim] = {}
     numbers: dict[str, int] = {}
-    checked: set[tuple[str, str, str]] = set()
+    check_keys: set[tuple[str, str, str]] = set()
     for line, row in rows:
         at = f"{path}:{line}"
         case, text = _cell(row, "case", at), _cell(row, "text", at, "claim")
         of = str(row.get("of") or "output")
         name = str(row.get("id") or "")
         if not name:
-            same = next((c.id for (k, _), c in known.items() if k == case and c.text == text), None)
-            name = same or f"{'c' if of == 'output' else of[:1]}{numbers.get(case, 0) + 1}"
+            same_id = next((c.id for (k, _), c in claim_by_key.items() if k == case and c.text == text), None)
+            name = same_id or f"{'c' if of == 'output' else of[:1]}{numbers.get(case, 0) + 1}"
         label = row.get("verdict", row.get("label"))
         verdict = _label(label, at)
         juror = str(row.get("juror") or PEOPLE)
-        said = {key: str(row.get(key) or "") for key in ("evidence", "reason")}
-        if (case, name) not in known:
+        texts = {key: str(row.get(key) or "") for key in ("evidence", "reason")}
+        if (case, name) not in claim_by_key:
             numbers[case] = numbers.get(case, 0) + 1
             claim = Claim(id=name, of=of, text=text, quote=str(row.get("quote") or ""),
                           central=str(row.get("central") or "").casefold() in ("true", "1", "yes"))  # fmt: skip
-            known[case, name] = claim
-            found.add(case, claim, verdict, juror, **said)
-        elif known[case, name].text != text:
+            claim_by_key[case, name] = claim
+            labelled.add(case, claim, verdict, juror, **texts)
+        elif claim_by_key[case, name].text != text:
             raise InvalidFile(
                 f"{at}: case {case!r} has two claims with the id {name!r}",
                 remedy="give every claim of a case an id of its own",
             )
-        elif (case, name, juror) in checked:
+        elif (case, name, juror) in check_keys:
             raise InvalidFile(
                 f"{at}: {juror} labelled {name} of {case!r} twice", remedy="keep one line of the two"
             )
         elif verdict is not None:
-            found.add_check(case, name, verdict, juror, **said)
-        checked.add((case, name, juror))
-    found.responses = len(numbers)
-    return found
+            labelled.add_check(case, name, verdict, juror, **texts)
+        check_keys.add((case, name, juror))
+    labelled.responses = len(numbers)
+    return labelled
 
 
-def _cell(row: Mapping[str, Any], name: str, at: str, other: str = "") -> str:
-    value = str(row.get(name) or row.get(other) or "").strip()
+def _cell(row: Mapping[str, Any], name: str, at: str, alias: str = "") -> str:
+    value = str(row.get(name) or row.get(alias) or "").strip()
     if not value:
         raise InvalidFile(
             f"{at}: {name!r} is missing",

@@ -20,21 +20,20 @@ def claim_arms(store: Store, arm: str | None = None) -> list[Arm]:
     Raises:
         VenireError: There is no such arm.
     """
-    found = [each for each in store.arms() if each.jury.protocol == "decompose-verify"]
-    if not found:
+    arms = [a for a in store.arms() if a.jury.protocol == "decompose-verify"]
+    if not arms:
         raise VenireError(
             f"{store.name}: no jury of this run checked claims",
             remedy="run one with protocol: decompose-verify",
         )
     if arm is None:
-        return found
-    named = [each for each in found if each.name == arm]
-    if not named:
+        return arms
+    matches = [a for a in arms if a.name == arm]
+    if not matches:
         raise VenireError(
-            f"no arm named {arm!r} in this run checked claims",
-            remedy=nearest(arm, [each.name for each in found]),
+            f"no arm named {arm!r} in this run checked claims", remedy=nearest(arm, [a.name for a in arms])
         )
-    return named
+    return matches
 
 
 def recounted_options(
@@ -45,17 +44,12 @@ def recounted_options(
     central_weight: float | None = None,
 ) -> ClaimOptions:
     """The jury's options with what is to be counted otherwise."""
-    given = {"share": share, "threshold": threshold, "central_weight": central_weight}
-    return options.model_copy(update={name: value for name, value in given.items() if value is not None})
+    overrides = {"share": share, "threshold": threshold, "central_weight": central_weight}
+    return options.model_copy(update={name: value for name, value in overrides.items() if value is not None})
 
 
 def cards(
-    store: Store,
-    arm: Arm,
-    options: ClaimOptions,
-    *,
-    case: str | None = None,
-    people: Iterable[Rating] = (),
+    store: Store, arm: Arm, options: ClaimOptions, *, case: str | None = None, people: Iterable[Rating] = ()
 ) -> Iterator[tuple[Verdict, ClaimCard]]:
     """Each case of the arm with its card, in the order of the case file.
 
@@ -64,13 +58,13 @@ def cards(
     """
     if case is not None and store.case(case) is None:
         raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
-    said = tuple(people)
+    ratings = tuple(people)
     for _, verdict in verdicts(store, arm=arm.name, case=case):
         texts = None if store.redacted else store.case(verdict.case)
-        yield verdict, claim_card(verdict, arm.jury, arm.rubric, texts, options=options, people=said)
+        yield verdict, claim_card(verdict, arm.jury, arm.rubric, texts, options=options, people=ratings)
 
 
 def case_groups(store: Store) -> dict[str, object]:
     """The group of each case that has one."""
-    found = ((name, store.case(name)) for name in store.case_ids())
-    return {name: case.group for name, case in found if case is not None and case.group is not None}
+    cases = ((name, store.case(name)) for name in store.case_ids())
+    return {name: case.group for name, case in cases if case is not None and case.group is not None}

@@ -60,80 +60,80 @@ def labelled_cases(
     Raises:
         VenireError: There is no such arm, score or question, or nothing in common.
     """
-    chosen = _arm(store, arm, score)
-    scores = _scores(store, chosen, score)
-    name, question = _yes_no_question(human, attribute, chosen)
-    heard = list(dict.fromkeys(verdict.case for _, verdict in verdicts(store, arm=chosen.name)))
-    kept, check = check_ratings(human, {**rubric_questions(chosen.rubric), name: question}, cases=heard)
-    answers = reference(kept[kept["attribute"].astype(str) == name], {name: question})
+    chosen_arm = _arm(store, arm, score)
+    scores = _scores(store, chosen_arm, score)
+    name, question = _yes_no_question(human, attribute, chosen_arm)
+    judged = list(dict.fromkeys(verdict.case for _, verdict in verdicts(store, arm=chosen_arm.name)))
+    usable, check = check_ratings(
+        human, {**rubric_questions(chosen_arm.rubric), name: question}, cases=judged
+    )
+    answers = reference(usable[usable["attribute"].astype(str) == name], {name: question})
     high = question.scale.ends[1]
     truth = {
         str(case): str(value) == str(high) if isinstance(high, str) else float(value) == float(high)
         for case, value in zip(answers.table["case"], answers.table["value"], strict=True)
     }
-    both = [case for case in scores if case in truth]
-    if not both:
+    shared = [case for case in scores if case in truth]
+    if not shared:
         raise VenireError(
-            f"no case has both {score!r} of {chosen.name} and people's {name!r}",
+            f"no case has both {score!r} of {chosen_arm.name} and people's {name!r}",
             remedy="check that the ratings name the run's cases",
         )
     notes = [*check.notes, *answers.notes]
-    if missing := len(set(heard) - scores.keys()):
+    if missing := len(set(judged) - scores.keys()):
         notes.append(f"{_cases(missing)} hung or without {score}: left out")
     if missing := len(scores.keys() - truth.keys()):
         notes.append(f"{_cases(missing)} with a score and without a majority of people: left out")
     return LabelledCases(
-        both,
-        np.array([scores[case] for case in both]),
-        np.array([truth[case] for case in both]),
-        cluster_numbers(pd.Series(both, dtype=object), case_groups(store)),
-        chosen.name,
+        shared,
+        np.array([scores[case] for case in shared]),
+        np.array([truth[case] for case in shared]),
+        cluster_numbers(pd.Series(shared, dtype=object), case_groups(store)),
+        chosen_arm.name,
         name,
-        _fixed_threshold(chosen, score),
+        _fixed_threshold(chosen_arm, score),
         tuple(notes),
     )
 
 
-def _cases(many: int) -> str:
-    return "1 case" if many == 1 else f"{many} cases"
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
 
 
 def _arm(store: Store, arm: str | None, score: str) -> Arm:
     arms = store.arms()
-    if arm is not None and arm not in [each.name for each in arms]:
-        raise VenireError(
-            f"no arm named {arm!r} in this run", remedy=nearest(arm, [each.name for each in arms])
-        )
-    wanted = [each for each in arms if arm in (None, each.name)]
-    found = next((each for each in wanted if score in _known_scores(each)), None)
-    if found is None:
-        known = dict.fromkeys(name for each in wanted for name in _known_scores(each))
-        raise VenireError(f"no score named {score!r} in this run", remedy=nearest(score, known))
-    return found
+    if arm is not None and arm not in [a.name for a in arms]:
+        raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, [a.name for a in arms]))
+    candidates = [a for a in arms if arm in (None, a.name)]
+    match = next((a for a in candidates if score in _known_scores(a)), None)
+    if match is None:
+        names = dict.fromkeys(name for a in candidates for name in _known_scores(a))
+        raise VenireError(f"no score named {score!r} in this run", remedy=nearest(score, names))
+    return match
 
 
 def _known_scores(arm: Arm) -> list[str]:
     claims = (*MEASURES, *SHARE_NAMES) if arm.jury.protocol == "decompose-verify" else ()
-    ordered = [name for name in arm.rubric.names if arm.rubric.scale_of(name).ordered]
-    return list(dict.fromkeys((*ordered, *arm.rubric.composites, *arm.rubric.reversed_names, *claims)))
+    ordered_names = [name for name in arm.rubric.names if arm.rubric.scale_of(name).ordered]
+    return list(dict.fromkeys((*ordered_names, *arm.rubric.composites, *arm.rubric.reversed_names, *claims)))
 
 
 def _scores(store: Store, arm: Arm, score: str) -> dict[str, float]:
     """By case; a case without the score is not there."""
     if arm.jury.protocol == "decompose-verify" and score in (*MEASURES, *SHARE_NAMES):
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         for verdict, card in cards(store, arm, arm.jury.claims):
             shares = card.findings
             if score in MEASURES:
-                found[verdict.case] = shares.measure(score).value
+                values[verdict.case] = shares.measure(score).value
             elif shares.measure("precision").value is not None:
-                found[verdict.case] = getattr(shares.of, score)
+                values[verdict.case] = getattr(shares.of, score)
     else:
-        found = {}
+        values = {}
         for _, verdict in verdicts(store, arm=arm.name):
             outcome = verdict.outcomes.get(score)
-            found[verdict.case] = outcome.value if outcome else verdict.derived.get(score)
-    return {case: float(value) for case, value in found.items() if isinstance(value, int | float)}
+            values[verdict.case] = outcome.value if outcome else verdict.derived.get(score)
+    return {case: float(value) for case, value in values.items() if isinstance(value, int | float)}
 
 
 def _fixed_threshold(arm: Arm, score: str) -> float:
@@ -148,25 +148,25 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
     names = human["attribute"].astype(str)
     if attribute is not None and attribute not in set(names):
         raise VenireError(f"people did not rate {attribute!r}", remedy=nearest(attribute, sorted(set(names))))
-    asked = rubric_questions(arm.rubric)
-    found: dict[str, Question] = {}
+    questions = rubric_questions(arm.rubric)
+    yes_no: dict[str, Question] = {}
     for name in dict.fromkeys(names) if attribute is None else [attribute]:
-        if name in asked:
-            question: Question | None = asked[name]
+        if name in questions:
+            question: Question | None = questions[name]
         else:
             numbers = pd.to_numeric(without_stray_words(human[names == name])[0]["value"], errors="coerce")
             question = _ZERO_OR_ONE if numbers.isin([0, 1]).all() else None
         if question is not None and question.scale.level == "binary":
-            found[name] = question
-    if len(found) != 1:
+            yes_no[name] = question
+    if len(yes_no) != 1:
         several = (
-            f"{len(found)} of people's questions are answered by two values, 0 and 1 or the rubric's own"
+            f"{len(yes_no)} of people's questions are answered by two values, 0 and 1 or the rubric's own"
         )
         raise VenireError(
             f"{attribute!r} is not answered by 0 and 1" if attribute else several,
             remedy="name the one that tells yes from no with --attribute",
         )
-    return next(iter(found.items()))
+    return next(iter(yes_no.items()))
 
 
 BoolArray = npt.NDArray[np.bool_]
@@ -251,7 +251,7 @@ def threshold_report(
     Raises:
         VenireError: There are fewer than four groups of cases, or people give one answer throughout.
     """
-    drawn = draws or Draws()
+    seeded = draws or Draws()
     groups = len(np.unique(cluster))
     if groups < 4:
         raise VenireError(
@@ -263,16 +263,16 @@ def threshold_report(
             f"people say {'yes' if truth.all() else 'no'} of every case", remedy="give cases of both kinds"
         )
     aim = "costs" if costs is not None else aim
-    best = best_threshold(scores, truth, aim, costs)
-    parts = folds(cluster, number, drawn.rng())
-    answers, answered = np.zeros(len(scores), dtype=bool), np.zeros(len(scores), dtype=bool)
-    chosen: list[float] = []
+    threshold = best_threshold(scores, truth, aim, costs)
+    parts = folds(cluster, number, seeded.rng())
+    answers, has_answer = np.zeros(len(scores), dtype=bool), np.zeros(len(scores), dtype=bool)
+    cuts: list[float] = []
     for part in parts:
         cut = best_threshold(scores[part.chosen_on], truth[part.chosen_on], aim, costs)
         if not np.isnan(cut):
-            answers[part.held_out], answered[part.held_out] = scores[part.held_out] >= cut, True
-            chosen.append(cut)
-    if unanswered := int((~answered).sum()):
+            answers[part.held_out], has_answer[part.held_out] = scores[part.held_out] >= cut, True
+            cuts.append(cut)
+    if unanswered := int((~has_answer).sum()):
         notes = (
             *notes,
             f"{unanswered} of {len(scores)} cases have no answer out of fold: without them people give one answer "
@@ -280,12 +280,12 @@ def threshold_report(
         )
 
     def arm(
-        name: str, thresholds: tuple[float, ...], yes: BoolArray, on: BoolArray | None = None
+        name: str, thresholds: tuple[float, ...], yes: BoolArray, rows: BoolArray | None = None
     ) -> ThresholdArm:
-        on = np.ones(len(yes), dtype=bool) if on is None else on
-        counts = _counts(yes[on], truth[on])
+        rows = np.ones(len(yes), dtype=bool) if rows is None else rows
+        counts = _counts(yes[rows], truth[rows])
         spent = None if costs is None else (costs[0] * counts[1] + costs[1] * counts[2]) / sum(counts)
-        metrics = yes_no_estimates(yes[on], truth[on], cluster[on])
+        metrics = yes_no_estimates(yes[rows], truth[rows], cluster[rows])
         return ThresholdArm(name, thresholds, metrics, counts, spent)
 
     table = _pairs(scores, truth, cluster)
@@ -293,9 +293,9 @@ def threshold_report(
     return ThresholdReport(
         score=score,
         aim=aim,
-        threshold=best,
-        out_of_fold=arm("chosen in folds", tuple(chosen), answers, answered),
-        in_sample=arm("chosen on all cases", (best,), scores >= best),
+        threshold=threshold,
+        out_of_fold=arm("chosen in folds", tuple(cuts), answers, has_answer),
+        in_sample=arm("chosen on all cases", (threshold,), scores >= threshold),
         fixed=arm(f"fixed at {fixed:g}", (fixed,), scores >= fixed - 1e-9),
         auc=roc_auc(table, raters=raters, jackknife=Jackknife(by="cluster")),
         roc=roc_curve(table, raters=raters),
@@ -399,11 +399,11 @@ def threshold_table(report: ThresholdReport) -> Table:
 def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
     """What was chosen, on what, and how well the score ranks."""
     cuts = report.out_of_fold.thresholds
-    chosen = f"{min(cuts):.3f} to {max(cuts):.3f}" if cuts else "none"
+    cut_range = f"{min(cuts):.3f} to {max(cuts):.3f}" if cuts else "none"
     grouped = f" in {report.groups} groups" if report.groups < report.cases else ""
     return [
         f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}, {report.positives} yes",
-        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); in {report.folds} folds {chosen}",
+        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); in {report.folds} folds {cut_range}",
         f"ROC AUC {_cell(report.auc)}",
         *(f"note: {note}" for note in report.notes),
     ]
@@ -415,13 +415,13 @@ def _arm_json(arm: ThresholdArm) -> dict[str, Any]:
         "name": arm.name,
         "thresholds": list(arm.thresholds),
         "counts": {"tp": tp, "fp": fp, "fn": fn, "tn": tn},
-        **{name: estimate_json(found) for name, found in arm.metrics.items()},
+        **{name: estimate_json(estimate) for name, estimate in arm.metrics.items()},
         **({} if arm.cost is None else {"cost": arm.cost}),
     }
 
 
-def _cell(found: Estimate) -> str:
-    if not found.defined:
+def _cell(estimate: Estimate) -> str:
+    if not estimate.defined:
         return "undefined"
-    interval = f" ({found.low:.2f} to {found.high:.2f})" if math.isfinite(found.low) else ""
-    return f"{found.value:.3f}{interval}"
+    interval = f" ({estimate.low:.2f} to {estimate.high:.2f})" if math.isfinite(estimate.low) else ""
+    return f"{estimate.value:.3f}{interval}"

@@ -54,11 +54,11 @@ def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
             f"{run.store.name} was made with --redact: it holds no words for an annotator to read",
             remedy="run the cases without --redact, or put the tasks together from your own cases file",
         )
-    shown = any(arm.rubric.reference == "shown" for arm in run.arms())
+    shows_reference = any(arm.rubric.reference == "shown" for arm in run.arms())
     by_case: dict[str, list[Rating]] = {}
-    asked = {attribute.name for attribute, _ in asked_questions(run)}
+    names = {attribute.name for attribute, _ in asked_questions(run)}
     for rating in run.ratings:
-        if rating.attribute in asked:
+        if rating.attribute in names:
             by_case.setdefault(rating.case, []).append(rating)
     tasks: dict[str, AnnotationTask] = {}
     for verdict in run.verdicts():
@@ -68,7 +68,7 @@ def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
             assert case is not None, "a case that was heard is kept"
             task = AnnotationTask(
                 case,
-                _texts(case, shown_reference=shown),
+                _texts(case, shown_reference=shows_reference),
                 people=_people(by_case.get(case.id, [])),
                 reasons=tuple((run.picked or {}).get(case.id, ())),
             )
@@ -80,11 +80,11 @@ def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
 
 def asked_questions(run: ExportedRun) -> Iterator[tuple[Attribute, Scale]]:
     """Every attribute that the run's juries were asked about, with its scale; the first arm's where they differ."""
-    seen = set()
+    names = set()
     for arm in run.arms():
         for attribute in arm.rubric.attributes:
-            if attribute.name not in seen:
-                seen.add(attribute.name)
+            if attribute.name not in names:
+                names.add(attribute.name)
                 yield attribute, arm.rubric.scale_of(attribute.name)
 
 
@@ -107,9 +107,9 @@ def _verdict_answers(verdict: Verdict) -> Answers:
         if outcome.status == "reached" and outcome.value is not None
     }
     support = [verdict.outcomes[name].support for name in reached]
-    known = [share for share in support if share is not None]
+    shares = [share for share in support if share is not None]
     whys = {name: verdict.outcomes[name].why for name in reached if verdict.outcomes[name].why}
-    return Answers(verdict.arm, reached, whys, sum(known) / len(known) if known else None)
+    return Answers(verdict.arm, reached, whys, sum(shares) / len(shares) if shares else None)
 
 
 def _juror_answers(verdict: Verdict) -> list[Answers]:
@@ -117,28 +117,28 @@ def _juror_answers(verdict: Verdict) -> list[Answers]:
     values: dict[str, dict[str, Value]] = {}
     rationales: dict[str, dict[str, str]] = {}
     for attribute, votes in verdict.transcript.standing().items():
-        for juror, held in votes.items():
-            values.setdefault(juror, {})[attribute] = held.vote.value
-            if held.vote.rationale:
-                rationales.setdefault(juror, {})[attribute] = held.vote.rationale
+        for juror, ballot in votes.items():
+            values.setdefault(juror, {})[attribute] = ballot.vote.value
+            if ballot.vote.rationale:
+                rationales.setdefault(juror, {})[attribute] = ballot.vote.rationale
     return [
-        Answers(f"{verdict.arm}/{juror}", said, rationales.get(juror, {})) for juror, said in values.items()
+        Answers(f"{verdict.arm}/{juror}", marks, rationales.get(juror, {})) for juror, marks in values.items()
     ]
 
 
 def _people(ratings: list[Rating]) -> list[Answers]:
     """A person's ratings of one round together, the earlier rounds first."""
-    found: dict[tuple[str, int], Answers] = {}
-    for rating in sorted(ratings, key=lambda each: each.round or 0):
+    answers_by_key: dict[tuple[str, int], Answers] = {}
+    for rating in sorted(ratings, key=lambda r: r.round or 0):
         if rating.value is not None:
             key = (rating.rater, rating.round or 0)
-            said = found.setdefault(key, Answers(rating.rater, {}, {}))
-            found[key] = Answers(
-                said.by,
-                {**said.values, rating.attribute: rating.value},
-                {**said.rationales, **({rating.attribute: rating.rationale} if rating.rationale else {})},
+            answers = answers_by_key.setdefault(key, Answers(rating.rater, {}, {}))
+            answers_by_key[key] = Answers(
+                answers.by,
+                {**answers.values, rating.attribute: rating.value},
+                {**answers.rationales, **({rating.attribute: rating.rationale} if rating.rationale else {})},
             )
-    return list(found.values())
+    return list(answers_by_key.values())
 
 
 _ENDINGS = ("rationale", "reason", "comment", "comments", "explanation", "why", "justification")
@@ -152,15 +152,15 @@ def rationale_name(attribute: str) -> str:
 
 def rationale_of(attribute: str, comments: Mapping[str, str], attributes: Collection[str]) -> str | None:
     """The comment on one rating: the one named for its attribute, or those that are named for none of `attributes`."""
-    own = [text for name, text in comments.items() if _subject(name, attributes) == attribute]
-    shared = [text for name, text in comments.items() if _subject(name, attributes) is None]
-    return "\n".join(own or shared) or None
+    own_texts = [text for name, text in comments.items() if _subject(name, attributes) == attribute]
+    shared_texts = [text for name, text in comments.items() if _subject(name, attributes) is None]
+    return "\n".join(own_texts or shared_texts) or None
 
 
 def is_comment_name(name: str) -> bool:
     """Whether a question is named as one that asks for words, such as `accurate_rationale` or `comments`."""
-    last = name.casefold().replace("-", "_").rpartition("_")[2]
-    return last in _ENDINGS or name.casefold() in _ALONE
+    ending = name.casefold().replace("-", "_").rpartition("_")[2]
+    return ending in _ENDINGS or name.casefold() in _ALONE
 
 
 def _subject(name: str, attributes: Collection[str]) -> str | None:

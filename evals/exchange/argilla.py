@@ -54,19 +54,19 @@ def read_argilla(path: Path) -> ToolRecords:
     texts = _text_questions(file)
     records = ToolRecords()
     rows = read_objects(file)
-    asked = {each.question for row in rows for each in _responses(file, row)}
+    names = {response.question for row in rows for response in _responses(file, row)}
     for number, row in enumerate(rows, 1):
         name = str(row.get("id") or row.get("external_id") or row.get("_server_id") or f"record-{number}")
         metadata = row["metadata"] if isinstance(row.get("metadata"), Mapping) else {}
         fields = row["fields"] if isinstance(row.get("fields"), Mapping) else _flat_fields(row)
-        own = {key: metadata[key] for key in ("group", "system") if key in metadata}
-        kept = {key: value for key, value in metadata.items() if key not in (*own, *OWN)}
-        records.items.append(Item(name, {**fields, **own}, kept))
+        case_fields = {key: metadata[key] for key in ("group", "system") if key in metadata}
+        extra = {key: value for key, value in metadata.items() if key not in (*case_fields, *OWN)}
+        records.items.append(Item(name, {**fields, **case_fields}, extra))
         for _ in range(_suggestions(row)):
             records.skip("suggestions by models", name)
         for rater, attribute, value in _earlier_ratings(metadata):
             records.ratings.append(Rating(name, rater, attribute, value))
-        _read_responses(name, list(_responses(file, row)), _rater_names(metadata), asked, texts, records)
+        _read_responses(name, list(_responses(file, row)), _rater_names(metadata), names, texts, records)
     return records
 
 
@@ -74,31 +74,31 @@ def _read_responses(
     name: str,
     responses: list[_Response],
     raters: Mapping[str, str],
-    asked: set[str],
+    names: set[str],
     texts: set[str],
     records: ToolRecords,
 ) -> None:
-    said: dict[str, dict[str, str]] = {}
+    comments: dict[str, dict[str, str]] = {}
     answers: list[tuple[_Response, float | str]] = []
-    for each in responses:
-        where = f"{name}: {each.question}"
-        if each.status in ("draft", "discarded"):
-            records.skip(f"{each.status} responses", where)
-        elif each.value is None:
-            records.skip("responses without a value", where)
-        elif is_comment_name(each.question) or (
-            each.question in texts and not isinstance(_single(each.value), float)
+    for reply in responses:
+        place = f"{name}: {reply.question}"
+        if reply.status in ("draft", "discarded"):
+            records.skip(f"{reply.status} responses", place)
+        elif reply.value is None:
+            records.skip("responses without a value", place)
+        elif is_comment_name(reply.question) or (
+            reply.question in texts and not isinstance(_single(reply.value), float)
         ):
-            said.setdefault(each.user, {})[each.question] = str(each.value)
-        elif (value := _single(each.value)) is None:
-            records.lose("rating", "a ranking, spans or several labels", where)
+            comments.setdefault(reply.user, {})[reply.question] = str(reply.value)
+        elif (value := _single(reply.value)) is None:
+            records.lose("rating", "a ranking, spans or several labels", place)
         else:
-            answers.append((each, value))
-    rated = {question for question in asked if not is_comment_name(question)}
-    for each, value in answers:
-        why = rationale_of(each.question, said.get(each.user, {}), rated)
+            answers.append((reply, value))
+    rated_names = {question for question in names if not is_comment_name(question)}
+    for reply, value in answers:
+        reason = rationale_of(reply.question, comments.get(reply.user, {}), rated_names)
         records.ratings.append(
-            Rating(name, raters.get(each.user, each.user), each.question, value, rationale=why)
+            Rating(name, raters.get(reply.user, reply.user), reply.question, value, rationale=reason)
         )
 
 
@@ -116,16 +116,16 @@ def _single(value: Any) -> float | str | None:
 
 def _responses(file: Path, row: Mapping[str, Any]) -> Iterator[_Response]:
     """The responses of a record in any of three shapes: by question (2.x), flattened (2.x), by user (1.x)."""
-    given = row.get("responses")
+    responses = row.get("responses")
     try:
-        if isinstance(given, Mapping):
-            for question, each in given.items():
-                for one in each:
-                    yield _Response(question, str(one["user_id"]), one["value"], one.get("status"))
-        elif isinstance(given, list):
-            for each in given:
-                for question, one in (each.get("values") or {}).items():
-                    yield _Response(question, str(each.get("user_id")), one["value"], each.get("status"))
+        if isinstance(responses, Mapping):
+            for question, question_responses in responses.items():
+                for reply in question_responses:
+                    yield _Response(question, str(reply["user_id"]), reply["value"], reply.get("status"))
+        elif isinstance(responses, list):
+            for by in responses:
+                for question, reply in (by.get("values") or {}).items():
+                    yield _Response(question, str(by.get("user_id")), reply["value"], by.get("status"))
         else:
             yield from _flat_responses(row)
     except (KeyError, TypeError, AttributeError):
@@ -147,8 +147,8 @@ def _flat_responses(row: Mapping[str, Any]) -> Iterator[_Response]:
 def _flat_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """The texts of a flattened record; what is metadata cannot be told from them."""
     plain = {"id", "status", "_server_id", "responses", "suggestions", "vectors", "metadata"}
-    found = {key: value for key, value in row.items() if key not in plain and "." not in key}
-    return {key: value for key, value in found.items() if isinstance(value, str) or _is_messages(value)}
+    fields = {key: value for key, value in row.items() if key not in plain and "." not in key}
+    return {key: value for key, value in fields.items() if isinstance(value, str) or _is_messages(value)}
 
 
 def _is_messages(value: Any) -> bool:
@@ -156,43 +156,43 @@ def _is_messages(value: Any) -> bool:
 
 
 def _suggestions(row: Mapping[str, Any]) -> int:
-    given = row.get("suggestions")
-    if isinstance(given, Mapping | list):
-        return len(given)
+    suggestions = row.get("suggestions")
+    if isinstance(suggestions, Mapping | list):
+        return len(suggestions)
     return sum(key.endswith(".suggestion") and value is not None for key, value in row.items())
 
 
 def _rater_names(metadata: Mapping[str, Any]) -> dict[str, str]:
     """The names that venire's export kept for the ids it made."""
-    kept = metadata.get(RATERS)
+    encoded = metadata.get(RATERS)
     try:
-        found = json.loads(kept) if isinstance(kept, str) else {}
+        names = json.loads(encoded) if isinstance(encoded, str) else {}
     except ValueError:
         return {}
-    return {str(user): str(name) for user, name in found.items()} if isinstance(found, dict) else {}
+    return {str(user): str(name) for user, name in names.items()} if isinstance(names, dict) else {}
 
 
 def _earlier_ratings(metadata: Mapping[str, Any]) -> list[tuple[str, str, float | str]]:
     """The ratings of earlier rounds that venire's export kept."""
-    kept = metadata.get(EARLIER)
+    encoded = metadata.get(EARLIER)
     try:
-        found = json.loads(kept) if isinstance(kept, str) else []
-        return [(str(rater), str(attribute), value) for rater, attribute, value in found]
+        ratings = json.loads(encoded) if isinstance(encoded, str) else []
+        return [(str(rater), str(attribute), value) for rater, attribute, value in ratings]
     except (ValueError, TypeError):
         return []
 
 
 def _text_questions(file: Path) -> set[str]:
     """The questions that are answered in free text, by the settings beside the records; empty where there are none."""
-    for beside in (file.parent / ".argilla" / "settings.json", file.parent / "settings.json"):
-        if beside.is_file():
-            settings = read_tool_json(beside)
+    for settings_file in (file.parent / ".argilla" / "settings.json", file.parent / "settings.json"):
+        if settings_file.is_file():
+            settings = read_tool_json(settings_file)
             questions = settings.get("questions") if isinstance(settings, Mapping) else None
             if isinstance(questions, list):
                 return {
-                    str(each.get("name"))
-                    for each in questions
-                    if isinstance(each, Mapping) and (each.get("settings") or {}).get("type") == "text"
+                    str(q.get("name"))
+                    for q in questions
+                    if isinstance(q, Mapping) and (q.get("settings") or {}).get("type") == "text"
                 }
     return set()
 
@@ -203,9 +203,9 @@ _RATING = range(11)
 
 def write_argilla(run: ExportedRun, out: TextIO) -> int:
     """A list of records, as `records.from_json` reads it: texts, the verdict as suggestions, people's ratings as responses."""
-    asked = {attribute.name: (attribute, scale) for attribute, scale in asked_questions(run)}
+    questions = {attribute.name: (attribute, scale) for attribute, scale in asked_questions(run)}
     tasks = annotation_tasks(run)
-    json.dump([_record(task, asked) for task in tasks], out, ensure_ascii=False, indent=1)
+    json.dump([_record(task, questions) for task in tasks], out, ensure_ascii=False, indent=1)
     out.write("\n")
     return sum(len(task.juries) for task in tasks)
 
@@ -213,18 +213,18 @@ def write_argilla(run: ExportedRun, out: TextIO) -> int:
 def write_argilla_settings(run: ExportedRun, out: TextIO) -> int:
     """The dataset's settings, as `rg.Settings.from_json` reads them: a field for each text, a question for each attribute."""
     tasks = annotation_tasks(run)
-    shown = [name for name in (tasks[0].texts if tasks else ()) if name == "output" or any(t.texts.get(name) for t in tasks)]  # fmt: skip
-    asked = list(asked_questions(run))
-    names = {attribute.name for attribute, _ in asked}
+    field_names = [name for name in (tasks[0].texts if tasks else ()) if name == "output" or any(t.texts.get(name) for t in tasks)]  # fmt: skip
+    question_scales = list(asked_questions(run))
+    names = {attribute.name for attribute, _ in question_scales}
     questions = []
-    for attribute, scale in asked:
+    for attribute, scale in question_scales:
         questions.append(_question(attribute, scale))
         if rationale_name(attribute.name) not in names:
-            why = {"type": "text", "use_markdown": False}
-            questions.append({"name": rationale_name(attribute.name), "title": f"{attribute.name}: why?", "required": False, "settings": why})  # fmt: skip
+            text_settings = {"type": "text", "use_markdown": False}
+            questions.append({"name": rationale_name(attribute.name), "title": f"{attribute.name}: why?", "required": False, "settings": text_settings})  # fmt: skip
     fields = [
         {"name": name, "title": name, "required": name == "output", "settings": {"type": "text", "use_markdown": False}}
-        for name in shown
+        for name in field_names
     ]  # fmt: skip
     settings = {
         "guidelines": None,
@@ -244,7 +244,7 @@ def write_argilla_settings(run: ExportedRun, out: TextIO) -> int:
 def _question(attribute: Attribute, scale: Scale) -> dict[str, Any]:
     """A rating where the scale is whole numbers from 0 to 10 that always apply; labels for other anchors; else a text."""
     words = [value_label(value, text) for value, text in scale.anchors.items()]
-    described = "; ".join(words) or f"a number from {scale.ends[0]:g} to {scale.ends[1]:g}"
+    description = "; ".join(words) or f"a number from {scale.ends[0]:g} to {scale.ends[1]:g}"
     settings: dict[str, Any]
     if _is_rating(attribute, scale):
         settings = {"type": "rating", "options": [{"value": value} for value in scale.values]}
@@ -258,36 +258,36 @@ def _question(attribute: Attribute, scale: Scale) -> dict[str, Any]:
     return {
         "name": attribute.name,
         "title": attribute.question,
-        "description": described,
+        "description": description,
         "required": not attribute.optional,
         "settings": settings,
     }
 
 
 def _is_rating(attribute: Attribute, scale: Scale) -> bool:
-    whole = [value for value in scale.values if isinstance(value, int) and value in _RATING]
-    return bool(whole) and len(whole) == len(scale.values) and not attribute.optional
+    integers = [value for value in scale.values if isinstance(value, int) and value in _RATING]
+    return bool(integers) and len(integers) == len(scale.values) and not attribute.optional
 
 
-def _record(task: AnnotationTask, asked: dict[str, tuple[Attribute, Scale]]) -> dict[str, Any]:
+def _record(task: AnnotationTask, questions: dict[str, tuple[Attribute, Scale]]) -> dict[str, Any]:
     case = task.case
     people, earlier = _last_words(task.people)
     ids = {rater: _user_id(rater) for rater in people}
-    made = {user: rater for rater, user in ids.items() if user != rater}
+    rater_by_id = {user: rater for rater, user in ids.items() if user != rater}
     metadata = {
         "group": case.group,
         "system": case.system,
         "venire_why": "; ".join(task.reasons) or None,
         "venire_votes": _votes(task) or None,
-        RATERS: json.dumps(made, ensure_ascii=False) if made else None,
+        RATERS: json.dumps(rater_by_id, ensure_ascii=False) if rater_by_id else None,
         EARLIER: json.dumps(earlier, ensure_ascii=False) if earlier else None,
     }
     return {
         "id": case.id,
         "fields": {name: text for name, text in task.texts.items() if text},
         "metadata": {key: value for key, value in metadata.items() if value is not None},
-        "suggestions": _exported_suggestions(task.juries, asked),
-        "responses": _exported_responses(people, ids, asked),
+        "suggestions": _exported_suggestions(task.juries, questions),
+        "responses": _exported_responses(people, ids, questions),
         "vectors": {},
         "status": "pending",
         "_server_id": None,
@@ -296,39 +296,39 @@ def _record(task: AnnotationTask, asked: dict[str, tuple[Attribute, Scale]]) -> 
 
 def _last_words(people: list[Answers]) -> tuple[dict[str, Answers], list[tuple[str, str, Value]]]:
     """Each person's last answer to each question, which is all that Argilla has a place for; and the earlier ones."""
-    last: dict[str, Answers] = {}
+    latest: dict[str, Answers] = {}
     earlier: list[tuple[str, str, Value]] = []
-    for said in people:
-        before = last.get(said.by, Answers(said.by, {}))
-        earlier += [(said.by, name, before.values[name]) for name in said.values if name in before.values]
-        kept = {name: why for name, why in before.rationales.items() if name not in said.values}
-        last[said.by] = Answers(said.by, {**before.values, **said.values}, {**kept, **said.rationales})
-    return last, earlier
+    for own in people:
+        previous = latest.get(own.by, Answers(own.by, {}))
+        earlier += [(own.by, name, previous.values[name]) for name in own.values if name in previous.values]
+        rationales = {name: text for name, text in previous.rationales.items() if name not in own.values}
+        latest[own.by] = Answers(own.by, {**previous.values, **own.values}, {**rationales, **own.rationales})
+    return latest, earlier
 
 
-def _exported_suggestions(juries: list[Answers], asked: dict[str, tuple[Attribute, Scale]]) -> dict[str, Any]:
+def _exported_suggestions(juries: list[Answers], forms: dict[str, tuple[Attribute, Scale]]) -> dict[str, Any]:
     """The first jury's verdict on each attribute; one that is no answer to the question, such as a mean, is none."""
-    found: dict[str, Any] = {}
+    suggestions: dict[str, Any] = {}
     for jury in juries:
         for name, value in jury.values.items():
-            attribute, scale = asked[name]
-            if name not in found and (not scale.values or value in (*scale.values, NOT_APPLICABLE)):
-                found[name] = {"value": _answer(value, attribute, scale), "score": None, "agent": f"venire {jury.by}"}  # fmt: skip
-    return found
+            attribute, scale = forms[name]
+            if name not in suggestions and (not scale.values or value in (*scale.values, NOT_APPLICABLE)):
+                suggestions[name] = {"value": _answer(value, attribute, scale), "score": None, "agent": f"venire {jury.by}"}  # fmt: skip
+    return suggestions
 
 
 def _exported_responses(
-    people: dict[str, Answers], ids: dict[str, str], asked: dict[str, tuple[Attribute, Scale]]
+    people: dict[str, Answers], ids: dict[str, str], forms: dict[str, tuple[Attribute, Scale]]
 ) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for rater, said in people.items():
-        for name, value in said.values.items():
-            given = {"value": _answer(value, *asked[name]), "user_id": ids[rater], "status": "submitted"}
-            found.setdefault(name, []).append(given)
-            if name in said.rationales and rationale_name(name) not in asked:
-                why = {"value": said.rationales[name], "user_id": ids[rater], "status": "submitted"}
-                found.setdefault(rationale_name(name), []).append(why)
-    return found
+    responses: dict[str, list[dict[str, Any]]] = {}
+    for rater, answers in people.items():
+        for name, value in answers.values.items():
+            reply = {"value": _answer(value, *forms[name]), "user_id": ids[rater], "status": "submitted"}
+            responses.setdefault(name, []).append(reply)
+            if name in answers.rationales and rationale_name(name) not in forms:
+                rationale = {"value": answers.rationales[name], "user_id": ids[rater], "status": "submitted"}
+                responses.setdefault(rationale_name(name), []).append(rationale)
+    return responses
 
 
 def _answer(value: Value, attribute: Attribute, scale: Scale) -> int | str:

@@ -66,8 +66,8 @@ class ImportFormat(Protocol):
 
 def import_format(name: str) -> ImportFormat:
     """The format registered under `name`; an error that names the nearest one when there is none."""
-    found: ImportFormat = plugged_in(GROUP, name, "import format")
-    return found
+    plugin: ImportFormat = plugged_in(GROUP, name, "import format")
+    return plugin
 
 
 LARGEST = 2**28
@@ -90,26 +90,26 @@ def read_tool_json(path: Path) -> Any:
             raise InvalidFile(
                 f"{path}: not JSON: {error}", remedy="export it again: it may be cut off"
             ) from None
-    found = []
+    objects = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                found.append(json.loads(line))
+                objects.append(json.loads(line))
             except (ValueError, RecursionError) as error:
                 raise InvalidFile(
                     f"{path}:{number}: not JSON: {error}", remedy="export it again: it may be cut off"
                 ) from None
-    return found
+    return objects
 
 
 def read_objects(path: Path) -> list[Mapping[str, Any]]:
     """The objects in a file that is a list of them, one of them, or has one a line."""
-    found = read_tool_json(path)
-    listed = found if isinstance(found, list) else [found]
-    for number, each in enumerate(listed, 1):
-        if not isinstance(each, Mapping):
+    document = read_tool_json(path)
+    listed = document if isinstance(document, list) else [document]
+    for number, entry in enumerate(listed, 1):
+        if not isinstance(entry, Mapping):
             raise InvalidFile(
-                f"{path}: item {number} is a {type(each).__name__}, no object",
+                f"{path}: item {number} is a {type(entry).__name__}, no object",
                 remedy="name the file as the tool exported it",
             )
     return listed
@@ -117,20 +117,20 @@ def read_objects(path: Path) -> list[Mapping[str, Any]]:
 
 def _is_lines(text: str) -> bool:
     """Whether the first line is a whole object: one object a line, under another name."""
-    first = text.lstrip().split("\n", 1)[0]
+    first_line = text.lstrip().split("\n", 1)[0]
     try:
-        return isinstance(json.loads(first), dict)
+        return isinstance(json.loads(first_line), dict)
     except (ValueError, RecursionError):
         return False
 
 
 def free_id(name: str, taken: Collection[str]) -> str:
     """`name`, or `name#2` and so on where it is taken."""
-    found, number = name, 1
-    while found in taken:
+    candidate, number = name, 1
+    while candidate in taken:
         number += 1
-        found = f"{name}#{number}"
-    return found
+        candidate = f"{name}#{number}"
+    return candidate
 
 
 def score_number(value: Any) -> float | None:

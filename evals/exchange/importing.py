@@ -51,8 +51,8 @@ class Imported:
 
     def to_json(self) -> dict[str, Any]:
         unreadable = {
-            what: {why: _places(where) for why, where in lost.items()}
-            for what, lost in self.records.unreadable.items()
+            kind: {reason: _places(places) for reason, places in lost.items()}
+            for kind, lost in self.records.unreadable.items()
         }
         return {
             "cases": len(self.cases),
@@ -60,7 +60,7 @@ class Imported:
             "raters": len({rating.rater for rating in self.ratings}),
             "attributes": dict(Counter(rating.attribute for rating in self.ratings)),
             "columns": dict(self.columns),
-            "skipped": {why: _places(where) for why, where in self.records.skipped.items()},
+            "skipped": {reason: _places(places) for reason, places in self.records.skipped.items()},
             "unreadable": unreadable,
             "check": self.check.to_json() if self.check else None,
             "notes": list(self.notes),
@@ -84,34 +84,34 @@ def import_records(
     records = import_format(kind)(file)
     roles = _roles(file, records.items, columns)
     cases = _cases(file, records, roles)
-    said, renamed = _attribute_names(records.ratings, rubric)
-    ratings, repeated = _numbered_rounds(said)
+    named_ratings, renamed = _attribute_names(records.ratings, rubric)
+    ratings, repeated = _numbered_rounds(named_ratings)
     check = None
     if rubric is not None and ratings:
         ratings, check = _on_scale(ratings, rubric, [case.id for case in cases])
     _refuse_lost_half(file, records, len(cases), len(records.ratings))
     if not cases and not ratings:
         raise InvalidFile(f"{file}: no case and no rating in it", remedy=f"name a file that {kind} wrote")
-    shown = {name: role for name, role in roles.roles.items() if role != "kept"}
+    shown_roles = {name: role for name, role in roles.roles.items() if role != "kept"}
     notes = (
         *records.notes,
         *_role_notes(roles),
         *(f"the attribute {old!r} is called {new}" for old, new in renamed.items() if old != new),
         *repeated,
-        *(f"{why}: {len(where)}, left out ({_some(where)})" for why, where in records.skipped.items()),
-        *(f"{what}s that could not be read, {why}: {len(where)} ({_some(where)})" for what, lost in records.unreadable.items() for why, where in lost.items()),
+        *(f"{reason}: {len(places)}, left out ({_some(places)})" for reason, places in records.skipped.items()),
+        *(f"{noun}s that could not be read, {reason}: {len(places)} ({_some(places)})" for noun, lost in records.unreadable.items() for reason, places in lost.items()),
         *(check.notes if check else _mixed_value_notes(ratings)),
     )  # fmt: skip
-    return Imported(tuple(cases), tuple(ratings), shown, records, check, notes)
+    return Imported(tuple(cases), tuple(ratings), shown_roles, records, check, notes)
 
 
-def _roles(file: Path, items: Sequence[Item], named: Sequence[str]) -> SheetColumns:
-    """What each of the tool's texts is in a case: guessed from its name and its words, unless `named`."""
-    rows = [{name: field_text(value) for name, value in item.fields.items()} for item in items]
+def _roles(file: Path, items: Sequence[Item], column_pairs: Sequence[str]) -> SheetColumns:
+    """What each of the tool's texts is in a case: guessed from its name and its words, unless in `column_pairs`."""
+    rows = [{name: field_text(value) for name, value in record.fields.items()} for record in items]
     names = list(dict.fromkeys(name for row in rows for name in row))
     guess = guess_columns(names, rows)
     roles = SheetColumns({name: role if role in CASE_ROLES else "kept" for name, role in guess.roles.items()})
-    for pair in named:
+    for pair in column_pairs:
         role, _, name = pair.partition("=")
         if role not in ("id", *CASE_ROLES, "kept"):
             raise VenireError(f"--column {pair}: no role named {role!r}", remedy=nearest(role, ROLES))
@@ -123,46 +123,46 @@ def _roles(file: Path, items: Sequence[Item], named: Sequence[str]) -> SheetColu
 
 def _role_notes(roles: SheetColumns) -> list[str]:
     """What was guessed or named; nothing where every text has the name that it has in a case."""
-    shown = [f"{name} is {role}" for name, role in roles.roles.items() if role not in ("kept", name)]
-    kept = roles.of("kept")
-    return ([f"texts: {', '.join(shown)}"] if shown else []) + (
-        [f"kept beside the cases, shown to no juror: {_some(kept)}"] if kept else []
+    guesses = [f"{name} is {role}" for name, role in roles.roles.items() if role not in ("kept", name)]
+    kept_names = roles.of("kept")
+    return ([f"texts: {', '.join(guesses)}"] if guesses else []) + (
+        [f"kept beside the cases, shown to no juror: {_some(kept_names)}"] if kept_names else []
     )
 
 
 def _cases(file: Path, records: ToolRecords, roles: SheetColumns) -> list[Case]:
     """The items as cases; ratings follow an item whose id is one of its texts."""
     cases, places = [], dict[str, str]()
-    named = roles.one("id")
-    for item in records.items:
-        name = field_text(item.fields.get(named)) if named else item.id
-        if named and not name:
-            records.lose("case", f"no {named!r}", item.id)
+    id_field = roles.one("id")
+    for entry in records.items:
+        name = field_text(entry.fields.get(id_field)) if id_field else entry.id
+        if id_field and not name:
+            records.lose("case", f"no {id_field!r}", entry.id)
             continue
         if name in places:
             raise InvalidFile(
-                f"{file}: {places[name]!r} and {item.id!r} both have the id {name!r}",
+                f"{file}: {places[name]!r} and {entry.id!r} both have the id {name!r}",
                 remedy="name a text that tells them apart: --column id=NAME",
             )
-        places[name] = item.id
-        row = {role: _case_text(item, roles, role) for role in CASE_ROLES}
-        kept = {text: item.fields[text] for text in roles.of("kept") if item.fields.get(text) is not None}
+        places[name] = entry.id
+        row = {role: _case_text(entry, roles, role) for role in CASE_ROLES}
+        more = {text: entry.fields[text] for text in roles.of("kept") if entry.fields.get(text) is not None}
         if not row["output"].strip():
-            records.lose("case", "no text to judge", item.id)
+            records.lose("case", "no text to judge", entry.id)
             continue
         try:
-            given = {role: text for role, text in row.items() if text}
-            cases.append(Case(id=name, metadata={**item.metadata, **kept}, **given))
+            texts = {role: text for role, text in row.items() if text}
+            cases.append(Case(id=name, metadata={**entry.metadata, **more}, **texts))
         except ValidationError as error:
-            records.lose("case", error.errors()[0]["msg"], item.id)
-    if named:
+            records.lose("case", error.errors()[0]["msg"], entry.id)
+    if id_field:
         ids = {was: name for name, was in places.items()}
-        records.ratings = [replace(each, case=ids.get(each.case, each.case)) for each in records.ratings]
+        records.ratings = [replace(r, case=ids.get(r.case, r.case)) for r in records.ratings]
     return cases
 
 
-def _case_text(item: Item, roles: SheetColumns, role: str) -> Any:
-    texts = [item.fields.get(name) for name in roles.of(role)]  # type: ignore[arg-type]
+def _case_text(record: Item, roles: SheetColumns, role: str) -> Any:
+    texts = [record.fields.get(name) for name in roles.of(role)]  # type: ignore[arg-type]
     if role != "source":
         return field_text(texts[0]) if texts else ""
     parts = [part for text in texts for part in _notes(text)]
@@ -186,23 +186,23 @@ def field_text(value: Any) -> str:
         turns = all(isinstance(part, Mapping) for part in value)
         return ("\n" if turns else "\n\n").join(filter(None, map(field_text, value)))
     if isinstance(value, Mapping):
-        said = next((value[key] for key in ("content", "text", "value") if key in value), None)
-        who = next((value[key] for key in ("role", "author", "from", "speaker") if value.get(key)), None)
-        if said is None:
+        content = next((value[key] for key in ("content", "text", "value") if key in value), None)
+        speaker = next((value[key] for key in ("role", "author", "from", "speaker") if value.get(key)), None)
+        if content is None:
             return "\n".join(f"{key}: {field_text(part)}" for key, part in value.items())
-        return f"{who}: {field_text(said)}" if who else field_text(said)
+        return f"{speaker}: {field_text(content)}" if speaker else field_text(content)
     return str(value)
 
 
 def _attribute_names(ratings: Sequence[Rating], rubric: Rubric | None) -> tuple[list[Rating], dict[str, str]]:
     """The ratings under names that a rubric may have, and the old names by the new."""
-    given = list(dict.fromkeys(rating.attribute for rating in ratings))
-    known = rubric.names if rubric else ()
-    odd = [name for name in given if name not in known and not _ATTRIBUTE.fullmatch(name)]
-    plain = attribute_names(odd)
-    taken = set(given) - set(odd)
-    names = {old: f"{new}_2" if new in taken else new for old, new in plain.items()}
-    return [replace(each, attribute=names.get(each.attribute, each.attribute)) for each in ratings], names
+    names_given = list(dict.fromkeys(rating.attribute for rating in ratings))
+    rubric_names = rubric.names if rubric else ()
+    odd_names = [name for name in names_given if name not in rubric_names and not _ATTRIBUTE.fullmatch(name)]
+    plain = attribute_names(odd_names)
+    used_names = set(names_given) - set(odd_names)
+    names = {old: f"{new}_2" if new in used_names else new for old, new in plain.items()}
+    return [replace(r, attribute=names.get(r.attribute, r.attribute)) for r in ratings], names
 
 
 def _numbered_rounds(ratings: Iterable[Rating]) -> tuple[list[Rating], list[str]]:
@@ -210,30 +210,30 @@ def _numbered_rounds(ratings: Iterable[Rating]) -> tuple[list[Rating], list[str]
     by_key: dict[tuple[str, str, str], list[Rating]] = {}
     for rating in ratings:
         by_key.setdefault((rating.case, rating.rater, rating.attribute), []).append(rating)
-    found = [
-        replace(rating, round=number if len(same) > 1 else rating.round)
-        for same in by_key.values()
-        for number, rating in enumerate(same, 1)
+    rounds = [
+        replace(rating, round=number if len(repeats) > 1 else rating.round)
+        for repeats in by_key.values()
+        for number, rating in enumerate(repeats, 1)
     ]
-    again = [f"{rater} of {case}" for (case, rater, _), same in by_key.items() if len(same) > 1]
-    again = list(dict.fromkeys(again))
-    if not again:
-        return found, []
-    return found, [f"rated more than once, numbered as rounds, of which the last counts: {_some(again)}"]
+    repeat = [f"{rater} of {case}" for (case, rater, _), repeats in by_key.items() if len(repeats) > 1]
+    repeat = list(dict.fromkeys(repeat))
+    if not repeat:
+        return rounds, []
+    return rounds, [f"rated more than once, numbered as rounds, of which the last counts: {_some(repeat)}"]
 
 
 def _on_scale(
     ratings: Sequence[Rating], rubric: Rubric, cases: Sequence[str]
 ) -> tuple[list[Rating], RatingCheck]:
     """The ratings as values of the rubric's scales, without those that are on none; and what was left out."""
-    asked = [_scaled_rating(rating, rubric) for rating in ratings]
-    table = pd.DataFrame([{"case": r.case, "rater": r.rater, "attribute": r.attribute, "value": r.value, "round": r.round or 0} for r in asked])  # fmt: skip
-    kept, check = check_ratings(table, rubric_questions(rubric), cases=cases or None)
-    keys = set(zip(kept["case"], kept["rater"], kept["attribute"], strict=True))
+    scaled = [_scaled_rating(rating, rubric) for rating in ratings]
+    table = pd.DataFrame([{"case": r.case, "rater": r.rater, "attribute": r.attribute, "value": r.value, "round": r.round or 0} for r in scaled])  # fmt: skip
+    legal, check = check_ratings(table, rubric_questions(rubric), cases=cases or None)
+    keys = set(zip(legal["case"], legal["rater"], legal["attribute"], strict=True))
     inapplicable = {
-        (r.case, r.rater, r.attribute) for r in asked if r.value == NOT_APPLICABLE and r.attribute in rubric.names
+        (r.case, r.rater, r.attribute) for r in scaled if r.value == NOT_APPLICABLE and r.attribute in rubric.names
     }  # fmt: skip
-    return [r for r in asked if (r.case, r.rater, r.attribute) in keys | inapplicable], check
+    return [r for r in scaled if (r.case, r.rater, r.attribute) in keys | inapplicable], check
 
 
 def _scaled_rating(rating: Rating, rubric: Rubric) -> Rating:
@@ -254,32 +254,32 @@ def _mixed_value_notes(ratings: Sequence[Rating]) -> list[str]:
         elif rating.value is not None:
             numbers[rating.attribute] += 1
     return [
-        f"{name!r} has {numbers[name]} numbers and {len(said)} words ({_some(dict.fromkeys(said))}): --rubric tells what they are worth"
-        for name, said in words.items()
+        f"{name!r} has {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}): --rubric tells what they are worth"
+        for name, values in words.items()
         if numbers[name]
     ]
 
 
 def _refuse_lost_half(file: Path, records: ToolRecords, cases: int, ratings: int) -> None:
-    for what, kept in (("case", cases), ("rating", ratings)):
-        reasons = records.unreadable[what]  # type: ignore[index]
+    for noun, kept_count in (("case", cases), ("rating", ratings)):
+        reasons = records.unreadable[noun]  # type: ignore[index]
         lost = sum(map(len, reasons.values()))
-        if lost > kept:
+        if lost > kept_count:
             why = "; ".join(f"{why} ({len(where)}: {_some(where)})" for why, where in reasons.items())
             raise InvalidFile(
-                f"{file}: {lost} of {lost + kept} {what}s cannot be read: {why}",
+                f"{file}: {lost} of {lost + kept_count} {noun}s cannot be read: {why}",
                 remedy="see that it is this tool's export, or say where the text is: --column output=NAME",
             )
 
 
-def _places(where: Sequence[str]) -> dict[str, Any]:
-    return {"count": len(where), "where": list(where)}
+def _places(places: Sequence[str]) -> dict[str, Any]:
+    return {"count": len(places), "where": list(places)}
 
 
 def _some(names: Iterable[str]) -> str:
     listed = [name if len(name) <= 60 else f"{name[:57]}..." for name in map(str, names)]
-    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    return ", ".join(listed[:_NAMED]) + more
+    and_more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + and_more
 
 
 _TABLES = (".parquet", ".arrow", ".feather")
@@ -306,11 +306,9 @@ def write_ratings_file(ratings: Sequence[Rating], path: Path) -> None:
         raise InvalidFile(
             f"no rating to write into {path}", remedy="leave out --ratings: only cases were found"
         )
-    optional = [
-        name for name in ("round", "rationale") if any(getattr(each, name) is not None for each in ratings)
-    ]
+    optional = [name for name in ("round", "rationale") if any(getattr(r, name) is not None for r in ratings)]
     rows = [
-        {name: getattr(each, name) for name in ("case", "rater", "attribute", "value", *optional)} for each in ratings
+        {name: getattr(r, name) for name in ("case", "rater", "attribute", "value", *optional)} for r in ratings
     ]  # fmt: skip
     if path.suffix.lower() == ".jsonl":
         write_atomically(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -363,10 +361,10 @@ def _write_rows(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def _column_kind(cells: Sequence[Any]) -> ColumnKind:
-    given = [cell for cell in cells if cell is not None]
-    if given and all(isinstance(cell, int) and not isinstance(cell, bool) for cell in given):
+    filled_cells = [cell for cell in cells if cell is not None]
+    if filled_cells and all(isinstance(cell, int) and not isinstance(cell, bool) for cell in filled_cells):
         return "int64"
-    return "float64" if given and all(isinstance(cell, float) for cell in given) else "string"
+    return "float64" if filled_cells and all(isinstance(cell, float) for cell in filled_cells) else "string"
 
 
 def _cell(value: Any) -> Any:

@@ -42,25 +42,25 @@ def read_label_studio(path: Path) -> ToolRecords:
     """
     records = ToolRecords()
     tasks = read_objects(path)
-    asked = _rated_controls(tasks)
+    control_names = _rated_controls(tasks)
     for number, task in enumerate(tasks, 1):
         if not isinstance(task.get("data"), Mapping):
             raise _other_kind(path, number, task)
         name = _task_name(task, number)
         meta = task.get("meta")
         own = meta.get(OWN_META) if isinstance(meta, Mapping) else None
-        kept = (
+        extra = (
             {key: own[key] for key in ("group", "system") if own.get(key)} if isinstance(own, Mapping) else {}
         )
         fields = {key: value for key, value in task["data"].items() if key not in ("id", "why")}
-        records.items.append(Item(name, {**fields, **kept}))
-        _read_annotations(name, task, asked, records)
+        records.items.append(Item(name, {**fields, **extra}))
+        _read_annotations(name, task, control_names, records)
     return records
 
 
 def _task_name(task: Mapping[str, Any], number: int) -> str:
-    given = task["data"].get("id")
-    return str(next(each for each in (given, task.get("id"), f"task-{number}") if each not in (None, "")))
+    data_id = task["data"].get("id")
+    return str(next(name for name in (data_id, task.get("id"), f"task-{number}") if name not in (None, "")))
 
 
 def _other_kind(path: Path, number: int, task: Mapping[str, Any]) -> InvalidFile:
@@ -85,16 +85,16 @@ def _rated_controls(tasks: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def _annotations(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """A task's annotations, the oldest first."""
-    found = _objects(task.get("annotations", task.get("completions")))
-    return sorted(found, key=lambda each: str(each.get("created_at") or ""))
+    annotations = _objects(task.get("annotations", task.get("completions")))
+    return sorted(annotations, key=lambda annotation: str(annotation.get("created_at") or ""))
 
 
 def _read_annotations(
-    name: str, task: Mapping[str, Any], asked: Collection[str], records: ToolRecords
+    name: str, task: Mapping[str, Any], controls: Collection[str], records: ToolRecords
 ) -> None:
-    for what in ("drafts", "predictions"):
-        for _ in _objects(task.get(what)):
-            records.skip(f"{what} of tasks", name)
+    for kind in ("drafts", "predictions"):
+        for _ in _objects(task.get(kind)):
+            records.skip(f"{kind} of tasks", name)
     unknown = 0
     for annotation in _annotations(task):
         if annotation.get("was_cancelled") or annotation.get("skipped"):
@@ -113,12 +113,12 @@ def _read_annotations(
         comments = dict(_comments(results))
         for attribute, value in answers.items():
             records.ratings.append(
-                Rating(name, rater, attribute, value, rationale=rationale_of(attribute, comments, asked))
+                Rating(name, rater, attribute, value, rationale=rationale_of(attribute, comments, controls))
             )
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    yield from (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else ()
+    yield from (entry for entry in value if isinstance(entry, Mapping)) if isinstance(value, list) else ()
 
 
 def _rater(annotation: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str | None:
@@ -130,7 +130,7 @@ def _rater(annotation: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
     by = annotation.get("completed_by")
     if isinstance(by, Mapping):
         names = (by.get("email"), by.get("username"), by.get("id"))
-        by = next((each for each in names if each not in (None, "")), None)
+        by = next((name for name in names if name not in (None, "")), None)
     return None if by in (None, "") else str(by)
 
 
@@ -138,25 +138,25 @@ def _answers(
     name: str, results: Sequence[Mapping[str, Any]], records: ToolRecords
 ) -> Iterator[tuple[str, float | str]]:
     """Each answer that is one value for the whole text, by the name of its control; what is not is counted."""
-    seen = set()
+    controls = set()
     for result in results:
         kind, control, value = (str(result.get("type") or ""), result.get("from_name"), result.get("value"))
         if kind in ("textarea", "relation"):
             continue
-        where = f"{name}: {control or kind}"
+        place = f"{name}: {control or kind}"
         if not isinstance(control, str) or not control or not isinstance(value, Mapping):
-            records.lose("rating", "an answer without a name or a value", where)
+            records.lose("rating", "an answer without a name or a value", place)
         elif {"start", "end", "x", "ranges"} & value.keys():
-            records.lose("rating", f"an answer ({kind}) about a part of a text", where)
-        elif control in seen:
-            records.lose("rating", "answered twice in one annotation", where)
+            records.lose("rating", f"an answer ({kind}) about a part of a text", place)
+        elif control in controls:
+            records.lose("rating", "answered twice in one annotation", place)
         elif (answer := _answer(kind, value)) is not None:
-            seen.add(control)
+            controls.add(control)
             yield control, answer
         elif kind == "choices" and value.get("choices"):
-            records.lose("rating", "several choices at once", where)
+            records.lose("rating", "several choices at once", place)
         else:
-            records.lose("rating", f"no single value in an answer of the kind {kind!r}", where)
+            records.lose("rating", f"no single value in an answer of the kind {kind!r}", place)
 
 
 def _answer(kind: str, value: Mapping[str, Any]) -> float | str | None:
@@ -164,15 +164,15 @@ def _answer(kind: str, value: Mapping[str, Any]) -> float | str | None:
     if kind == "pairwise":
         return str(value["selected"]) if value.get("selected") else None
     if kind in ("rating", "number"):
-        given = value.get(kind)
-        return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else None
-    given = value.get("choices") if kind == "choices" else None
-    chosen = [given] if isinstance(given, str) else given
-    return _number_or_word(chosen[0]) if isinstance(chosen, list) and len(chosen) == 1 else None
+        raw = value.get(kind)
+        return float(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else None
+    raw = value.get("choices") if kind == "choices" else None
+    choices = [raw] if isinstance(raw, str) else raw
+    return _number_or_word(choices[0]) if isinstance(choices, list) and len(choices) == 1 else None
 
 
-def _number_or_word(given: Any) -> float | str | None:
-    text = str(given).strip()
+def _number_or_word(raw: Any) -> float | str | None:
+    text = str(raw).strip()
     try:
         return float(text) if text.lower() not in ("nan", "inf", "-inf", "infinity") else text
     except ValueError:
@@ -184,8 +184,8 @@ def _comments(results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]
     for result in results:
         value = result.get("value")
         if result.get("type") == "textarea" and isinstance(value, Mapping):
-            said = value.get("text")
-            text = "\n".join(map(str, said)) if isinstance(said, list) else str(said or "")
+            raw_text = value.get("text")
+            text = "\n".join(map(str, raw_text)) if isinstance(raw_text, list) else str(raw_text or "")
             if text.strip():
                 yield str(result.get("from_name") or "comment"), text
 
@@ -212,13 +212,13 @@ def write_label_studio_config(run: ExportedRun, out: TextIO) -> int:
         if name == "output" or any(task.texts.get(name) for task in tasks):
             xml.SubElement(view, "Header", value=name)
             xml.SubElement(view, "Text", name=f"case_{name}", value=f"${name}")
-    asked = list(asked_questions(run))
-    for attribute, scale in asked:
+    question_scales = list(asked_questions(run))
+    for attribute, scale in question_scales:
         xml.SubElement(view, "Header", value=f"{attribute.name}: {attribute.question}")
         _control(view, attribute, scale)
-        if (why := rationale_name(attribute.name)) not in {each.name for each, _ in asked}:
+        if (box := rationale_name(attribute.name)) not in {a.name for a, _ in question_scales}:
             xml.SubElement(
-                view, "TextArea", name=why, toName=_JUDGED, rows="2", maxSubmissions="1", placeholder="why"
+                view, "TextArea", name=box, toName=_JUDGED, rows="2", maxSubmissions="1", placeholder="why"
             )
     xml.indent(view)
     out.write(xml.tostring(view, encoding="unicode") + "\n")
@@ -241,44 +241,44 @@ def _control(view: xml.Element, attribute: Attribute, scale: Scale) -> None:
 
 def _task(task: AnnotationTask, scales: dict[str, Scale]) -> dict[str, Any]:
     case = task.case
-    own: dict[str, Any] = {
+    meta: dict[str, Any] = {
         key: value for key, value in (("group", case.group), ("system", case.system)) if value
     }
     # As they were counted: a mean is no choice, and then stands in no prediction.
-    own["verdicts"] = {said.by: dict(said.values) for said in task.juries}
+    meta["verdicts"] = {answers.by: dict(answers.values) for answers in task.juries}
     document = {
         "data": {"id": case.id, **task.texts, **({"why": "; ".join(task.reasons)} if task.reasons else {})},
-        "meta": {OWN_META: own},
+        "meta": {OWN_META: meta},
         "predictions": [
             prediction
-            for said in (*task.juries, *task.jurors)
-            if (prediction := _prediction(said, scales))["result"]
+            for answers in (*task.juries, *task.jurors)
+            if (prediction := _prediction(answers, scales))["result"]
         ],
     }
     if task.people:
-        document["annotations"] = [_annotation(said, scales) for said in task.people]
+        document["annotations"] = [_annotation(answers, scales) for answers in task.people]
     return document
 
 
-def _prediction(said: Answers, scales: dict[str, Scale]) -> dict[str, Any]:
-    support = {} if said.support is None else {"score": round(said.support, 4)}
-    chosen = {n: v for n, v in said.values.items() if not scales[n].values or v in (*scales[n].values, NOT_APPLICABLE)}  # fmt: skip
-    results = list(_results(replace(said, values=chosen), scales))
-    return {"model_version": f"venire {said.by}", **support, "result": results}
+def _prediction(answers: Answers, scales: dict[str, Scale]) -> dict[str, Any]:
+    support = {} if answers.support is None else {"score": round(answers.support, 4)}
+    legal_values = {n: v for n, v in answers.values.items() if not scales[n].values or v in (*scales[n].values, NOT_APPLICABLE)}  # fmt: skip
+    results = list(_results(replace(answers, values=legal_values), scales))
+    return {"model_version": f"venire {answers.by}", **support, "result": results}
 
 
-def _annotation(said: Answers, scales: dict[str, Scale]) -> dict[str, Any]:
+def _annotation(answers: Answers, scales: dict[str, Scale]) -> dict[str, Any]:
     """A person's answers, by the e-mail address or the number that Label Studio knows them by; other names stay in `meta`."""
-    results = list(_results(said, scales))
-    if _EMAIL.fullmatch(said.by):
-        return {"completed_by": {"email": said.by}, "result": results}
-    if said.by.isascii() and said.by.isdigit():
-        return {"completed_by": int(said.by), "result": results}
-    return {"result": [{**result, "meta": {RATER: said.by}} for result in results]}
+    results = list(_results(answers, scales))
+    if _EMAIL.fullmatch(answers.by):
+        return {"completed_by": {"email": answers.by}, "result": results}
+    if answers.by.isascii() and answers.by.isdigit():
+        return {"completed_by": int(answers.by), "result": results}
+    return {"result": [{**result, "meta": {RATER: answers.by}} for result in results]}
 
 
-def _results(said: Answers, scales: dict[str, Scale]) -> Iterator[dict[str, Any]]:
-    for name, value in said.values.items():
+def _results(answers: Answers, scales: dict[str, Scale]) -> Iterator[dict[str, Any]]:
+    for name, value in answers.values.items():
         start = {"from_name": name, "to_name": _JUDGED}
         scale = scales.get(name)
         number = scale is not None and not scale.values
@@ -286,8 +286,8 @@ def _results(said: Answers, scales: dict[str, Scale]) -> Iterator[dict[str, Any]
             yield {**start, "type": "number", "value": {"number": value}}
         elif not number:
             yield {**start, "type": "choices", "value": {"choices": [_choice(value)]}}
-        if (why := said.rationales.get(name)) is not None and rationale_name(name) not in scales:
-            yield {"from_name": rationale_name(name), "to_name": _JUDGED, "type": "textarea", "value": {"text": [why]}}  # fmt: skip
+        if (rationale := answers.rationales.get(name)) is not None and rationale_name(name) not in scales:
+            yield {"from_name": rationale_name(name), "to_name": _JUDGED, "type": "textarea", "value": {"text": [rationale]}}  # fmt: skip
 
 
 def _choice(value: Value) -> str:

@@ -24,22 +24,22 @@ def read_promptfoo(path: Path) -> ToolRecords:
     An assertion's metric, or its type, is the attribute; its score from 0 to 1 the value. Results that ended in an error are counted and left out.
     """
     records = ToolRecords()
-    taken: set[str] = set()
+    names: set[str] = set()
     for result in _results(path):
         prompt, provider = (_mapping(result.get(name)) for name in ("prompt", "provider"))
         system = str(provider.get("label") or provider.get("id") or result.get("provider") or "")
-        where = f"{result.get('testIdx', len(taken))}/{result.get('promptIdx', 0)}/{system}"
-        name = free_id(where, taken)
-        taken.add(name)
+        title = f"{result.get('testIdx', len(names))}/{result.get('promptIdx', 0)}/{system}"
+        name = free_id(title, names)
+        names.add(name)
         output = _mapping(result.get("response")).get("output")
         if output in (None, ""):
-            why = "results that ended in an error" if result.get("error") else "results without an output"
-            records.skip(why, name)
+            reason = "results that ended in an error" if result.get("error") else "results without an output"
+            records.skip(reason, name)
             continue
-        given = _mapping(result.get("vars"))
+        inputs = _mapping(result.get("vars"))
         texts = {"output": output, "question": prompt.get("raw") or prompt.get("label"), "system": system}
         texts |= {"group": str(result["testIdx"])} if "testIdx" in result else {}
-        variables = {key if key not in texts else f"var_{key}": value for key, value in given.items()}
+        variables = {key if key not in texts else f"var_{key}": value for key, value in inputs.items()}
         records.items.append(Item(name, {**variables, **texts}))
         _read_assertions(name, result, records)
     return records
@@ -47,12 +47,12 @@ def read_promptfoo(path: Path) -> ToolRecords:
 
 def _results(path: Path) -> Iterator[Mapping[str, Any]]:
     """The results in any of the shapes that promptfoo writes: an export, a summary, a line each."""
-    found = read_tool_json(path)
-    while isinstance(found, Mapping) and "results" in found:
-        found = found["results"]
-    listed = [found] if isinstance(found, Mapping) and "prompt" in found else found
+    document = read_tool_json(path)
+    while isinstance(document, Mapping) and "results" in document:
+        document = document["results"]
+    listed = [document] if isinstance(document, Mapping) and "prompt" in document else document
     if not isinstance(listed, list) or not all(
-        isinstance(each, Mapping) and "prompt" in each for each in listed
+        isinstance(entry, Mapping) and "prompt" in entry for entry in listed
     ):
         raise InvalidFile(
             f"{path}: no list of promptfoo's results in it",
@@ -63,13 +63,13 @@ def _results(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords) -> None:
     grading = _mapping(result.get("gradingResult"))
-    parts = [each for each in grading.get("componentResults") or () if isinstance(each, Mapping)]
-    named: list[str] = []
+    parts = [result for result in grading.get("componentResults") or () if isinstance(result, Mapping)]
+    attributes: list[str] = []
     for part in parts:
         assertion = _mapping(part.get("assertion"))
         kind = str(assertion.get("type") or "assertion")
-        attribute = free_id(str(assertion.get("metric") or kind), named).replace("#", "_")
-        named.append(attribute)
+        attribute = free_id(str(assertion.get("metric") or kind), attributes).replace("#", "_")
+        attributes.append(attribute)
         value = part["score"] if part.get("score") is not None else part.get("pass")
         add_score(
             records, name, _HUMAN if kind == _HUMAN else _PROMPTFOO, attribute, value, part.get("reason")
@@ -94,10 +94,10 @@ def read_deepeval(path: Path) -> ToolRecords:
     A conversation's turns are its output. Metrics that ended in an error have no score: they are counted and left out.
     """
     records = ToolRecords()
-    taken: set[str] = set()
+    names: set[str] = set()
     for number, case in enumerate(_test_cases(path)):
-        name = free_id(str(case.get("name") or f"case-{number}"), taken)
-        taken.add(name)
+        name = free_id(str(case.get("name") or f"case-{number}"), names)
+        names.add(name)
         output = case.get("actual_output") or case.get("turns")
         if not output:
             records.skip("test cases without an output", name)
@@ -108,9 +108,9 @@ def read_deepeval(path: Path) -> ToolRecords:
             "reference": case.get("expected_output") or case.get("expected_outcome"),
             "source": case.get("retrieval_context") or case.get("context"),
         }
-        kept = case.get("metadata") or case.get("additional_metadata")
+        metadata = case.get("metadata") or case.get("additional_metadata")
         records.items.append(
-            Item(name, {key: text for key, text in texts.items() if text}, kept if isinstance(kept, Mapping) else {})
+            Item(name, {key: text for key, text in texts.items() if text}, metadata if isinstance(metadata, Mapping) else {})
         )  # fmt: skip
         for metric in case.get("metrics_data") or ():
             rater = str(metric.get("evaluation_model") or "deepeval")
@@ -123,14 +123,14 @@ def read_deepeval(path: Path) -> ToolRecords:
 
 def _test_cases(path: Path) -> Iterator[dict[str, Any]]:
     """The test cases under snake-case names, whichever of the two ways DeepEval spelt them."""
-    found = read_tool_json(path)
-    if isinstance(found, Mapping) and isinstance(found.get("testRunData"), Mapping):
-        found = found["testRunData"]
+    parsed = read_tool_json(path)
+    if isinstance(parsed, Mapping) and isinstance(parsed.get("testRunData"), Mapping):
+        parsed = parsed["testRunData"]
     lists = [
-        found[name] for name in _LISTS if isinstance(found, Mapping) and isinstance(found.get(name), list)
+        parsed[name] for name in _LISTS if isinstance(parsed, Mapping) and isinstance(parsed.get(name), list)
     ]
-    listed = [each for cases in lists for each in cases] if lists else found
-    if not isinstance(listed, list) or not all(isinstance(each, Mapping) for each in listed):
+    listed = [entry for cases in lists for entry in cases] if lists else parsed
+    if not isinstance(listed, list) or not all(isinstance(entry, Mapping) for entry in listed):
         raise InvalidFile(
             f"{path}: no test cases of DeepEval's in it",
             remedy="name a file of DEEPEVAL_RESULTS_FOLDER, or EvaluationResult.model_dump_json() written to one",
@@ -138,7 +138,7 @@ def _test_cases(path: Path) -> Iterator[dict[str, Any]]:
     for case in listed:
         plain = _snake(case)
         plain["metrics_data"] = [
-            _snake(each) for each in plain.get("metrics_data") or () if isinstance(each, Mapping)
+            _snake(entry) for entry in plain.get("metrics_data") or () if isinstance(entry, Mapping)
         ]
         yield plain
 
@@ -160,7 +160,7 @@ def read_openai_evals(path: Path) -> ToolRecords:
     The grader's name is the attribute. In the framework's logs a `match` is 1 or 0, and `metrics` are ratings by their names.
     """
     rows = read_objects(path)
-    rows = [each for row in rows for each in (row["data"] if isinstance(row.get("data"), list) else [row])]
+    rows = [entry for row in rows for entry in (row["data"] if isinstance(row.get("data"), list) else [row])]
     if any("sample_id" in row and "type" in row for row in rows):
         return _logged_samples(rows)
     if not any("sample" in row or "datasource_item" in row or "item" in row for row in rows):
@@ -173,21 +173,21 @@ def read_openai_evals(path: Path) -> ToolRecords:
 
 def _output_items(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
     records = ToolRecords()
-    taken: set[str] = set()
+    names: set[str] = set()
     for number, row in enumerate(rows, 1):
         item = _mapping(row.get("datasource_item", row.get("item")))
         sample = _mapping(row.get("sample"))
-        given = row.get("datasource_item_id", item.get("id", row.get("id", f"item-{number}")))
-        name = free_id(str(given), taken)
-        taken.add(name)
+        raw_id = row.get("datasource_item_id", item.get("id", row.get("id", f"item-{number}")))
+        name = free_id(str(raw_id), names)
+        names.add(name)
         output = _model_text(sample.get("output")) or str(sample.get("output_text") or "")
         if not output:
-            why = (
+            reason = (
                 "items that ended in an error"
                 if _mapping(sample.get("error")).get("message")
                 else "items without an output"
             )
-            records.skip(why, name)
+            records.skip(reason, name)
             continue
         texts = {"output": output, "question": sample.get("input"), "system": sample.get("model")}
         variables = {
@@ -218,7 +218,7 @@ def _logged_samples(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
     for row in rows:
         if row.get("type") == "sampling":
             sampled.setdefault(str(row["sample_id"]), _mapping(row.get("data")))
-    expected = {str(row["sample_id"]): _mapping(row.get("data")).get("expected") for row in rows if row.get("type") == "match"}  # fmt: skip
+    references = {str(row["sample_id"]): _mapping(row.get("data")).get("expected") for row in rows if row.get("type") == "match"}  # fmt: skip
     for name, data in sampled.items():
         output = _model_text(data.get("sampled"))
         if not output:
@@ -227,7 +227,7 @@ def _logged_samples(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
         texts = {
             "output": output,
             "question": data.get("prompt"),
-            "reference": expected.get(name),
+            "reference": references.get(name),
             "system": system,
         }
         records.items.append(Item(name, {key: text for key, text in texts.items() if text}))
@@ -267,12 +267,12 @@ def read_helm(path: Path) -> ToolRecords:
 
     Answers of several models to one instance have its id as their group. Where `path` holds one run, ids are HELM's own.
     """
-    found = load_helm(path)
-    records = ToolRecords(notes=list(found.notes))
-    alone = len(found.runs) == 1
-    for run in found.runs:
+    imported = load_helm(path)
+    records = ToolRecords(notes=list(imported.notes))
+    single_run = len(imported.runs) == 1
+    for run in imported.runs:
         for instance in dict.fromkeys((*run.outputs, *run.scores)):
-            name = instance if alone else f"{run.scenario}/{run.system}/{instance}"
+            name = instance if single_run else f"{run.scenario}/{run.system}/{instance}"
             output = run.outputs.get(instance, "")
             if not output.strip():
                 records.skip("instances whose output is empty or was not kept", name)

@@ -90,21 +90,21 @@ def certificate(
     )
     starts = _starting_points(counts, total, fewest_labels(risk, delta))
     shown_from = _lowest_shown(levels, starts, delta, test)
-    best = None if shown_from is None else float(levels[shown_from])
-    shown = levels[starts[0]] if best is None and len(starts) else best
-    accepted = confidence >= shown if shown is not None else np.zeros(total, dtype=bool)
+    threshold = None if shown_from is None else float(levels[shown_from])
+    tried = levels[starts[0]] if threshold is None and len(starts) else threshold
+    accepted = confidence >= tried if tried is not None else np.zeros(total, dtype=bool)
     n, errors = int(accepted.sum()), int(wrong[accepted].sum())
     return Certificate(
-        best,
+        threshold,
         risk,
         delta,
         total,
         n,
         errors,
-        math.nan if best is None else risk if grouped else _upper_bound(errors, n, delta),
+        math.nan if threshold is None else risk if grouped else _upper_bound(errors, n, delta),
         grouped,
         None
-        if best is not None
+        if threshold is not None
         else labels_needed(errors / n if n else 0.0, risk, delta, total / n if n else 1.0),
     )
 
@@ -113,18 +113,18 @@ def _lowest_shown(
     levels: FloatArray, starts: list[int], delta: float, test: Callable[[float], float]
 ) -> int | None:
     """The last threshold that is shown, each start having its part of `delta`, which it hands on to a start that it reaches."""
-    shown: int | None = None
+    lowest: int | None = None
     for place, start in enumerate(starts):
-        if shown is not None and shown >= start:
+        if lowest is not None and lowest >= start:
             continue
-        allowed = delta / len(starts)
+        level_delta = delta / len(starts)
         for step in range(start, len(levels)):
             if step in starts[place + 1 :]:
-                allowed += delta / len(starts)
-            if test(float(levels[step])) > allowed:
+                level_delta += delta / len(starts)
+            if test(float(levels[step])) > level_delta:
                 break
-            shown = step
-    return shown
+            lowest = step
+    return lowest
 
 
 def labels_needed(rate: float, risk: float, delta: float, share: float = 1.0) -> int | None:
@@ -139,11 +139,11 @@ def labels_needed(rate: float, risk: float, delta: float, share: float = 1.0) ->
 
 def _thresholds(confidence: FloatArray) -> FloatArray:
     """Distinct confidences from the highest down, thinned by how many verdicts lie between them."""
-    ordered = np.sort(confidence)[::-1]
+    descending = np.sort(confidence)[::-1]
     levels = np.unique(confidence)[::-1]
     if len(levels) <= STEPS:
         return levels
-    return np.unique(ordered[np.linspace(0, len(ordered) - 1, STEPS + 1).astype(int)])[::-1]
+    return np.unique(descending[np.linspace(0, len(descending) - 1, STEPS + 1).astype(int)])[::-1]
 
 
 def _starting_points(counts: IntArray, total: int, fewest: int) -> list[int]:
@@ -151,16 +151,16 @@ def _starting_points(counts: IntArray, total: int, fewest: int) -> list[int]:
 
     Half of the labels, or as few as could show anything; where there are plenty, a quarter of them as well.
     """
-    wanted = [max(fewest, total // 2)]
+    sizes = [max(fewest, total // 2)]
     if total >= 4 * fewest:
-        wanted.insert(0, total // 4)
-    found = [int(np.argmax(counts >= number)) for number in wanted if len(counts) and counts[-1] >= number]
-    return list(dict.fromkeys(found))
+        sizes.insert(0, total // 4)
+    starts = [int(np.argmax(counts >= number)) for number in sizes if len(counts) and counts[-1] >= number]
+    return list(dict.fromkeys(starts))
 
 
-def _binomial_p(wrong: BoolArray, risk: float) -> float:
+def _binomial_p(errors: BoolArray, risk: float) -> float:
     """The chance of so few errors if a share of `risk` were wrong."""
-    return float(bdtr(int(wrong.sum()), len(wrong), risk))
+    return float(bdtr(int(errors.sum()), len(errors), risk))
 
 
 def _upper_bound(errors: int, n: int, delta: float) -> float:
@@ -183,16 +183,16 @@ class _GroupTest:
         self._aim = 2 * math.log(1 / delta)
 
     def p(self, level: float) -> float:
-        kept = self._confidence >= level
+        accepted = self._confidence >= level
         won = np.bincount(
-            self._order[kept], weights=self._risk - self._wrong[kept], minlength=self._order.max() + 1
+            self._order[accepted], weights=self._risk - self._wrong[accepted], minlength=self._order.max() + 1
         )
         gains = won / self._largest
         n = len(gains)
-        before = np.arange(1, n + 1)
-        mean = (np.cumsum(gains)) / (before + 1)
-        spread = (self._risk / 4 + np.cumsum((gains - mean) ** 2)) / (before + 1)
-        known = np.concatenate([[self._risk / 4], spread[:-1]])
-        stake = np.minimum(np.sqrt(self._aim / (n * known)), BOLDEST / (1 - self._risk))
+        rounds = np.arange(1, n + 1)
+        mean = (np.cumsum(gains)) / (rounds + 1)
+        spread = (self._risk / 4 + np.cumsum((gains - mean) ** 2)) / (rounds + 1)
+        past_spread = np.concatenate([[self._risk / 4], spread[:-1]])
+        stake = np.minimum(np.sqrt(self._aim / (n * past_spread)), BOLDEST / (1 - self._risk))
         wealth = np.cumsum(np.log1p(stake * gains))
         return float(min(1.0, math.exp(-max(0.0, wealth.max(initial=0.0)))))

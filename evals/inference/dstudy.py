@@ -54,8 +54,8 @@ class Components:
 
     def relative_error(self, jurors: float, repeats: float = 1.0) -> float:
         """The variance of a mean over so many jurors that moves cases against each other."""
-        again = 0.0 if math.isnan(self.repeat) else max(0.0, self.repeat) / (jurors * repeats)
-        return max(0.0, self.interaction) / jurors + again
+        repeat_error = 0.0 if math.isnan(self.repeat) else max(0.0, self.repeat) / (jurors * repeats)
+        return max(0.0, self.interaction) / jurors + repeat_error
 
     def absolute_error(self, jurors: float, repeats: float = 1.0) -> float:
         """The variance of a mean over so many jurors about the case's own level: harshness counts too."""
@@ -84,21 +84,21 @@ def variance_components(votes: pd.DataFrame) -> Components:
     wide = cells["mean"].unstack("juror")
     n, k = wide.shape
     counts = cells["count"]
-    again = float(len(counts) / (1 / counts).sum()) if len(counts) else math.nan
-    within = _within(cells)
+    repeats = float(len(counts) / (1 / counts).sum()) if len(counts) else math.nan
+    repeat_variance = _within(cells)
     if n < 2 or k < 2 or wide.notna().sum(axis=1).max() < 2:
-        why = "two cases and two jurors are needed, with cases that both judged"
-        return Components(math.nan, math.nan, math.nan, math.nan, n, k, again, "none", why)
+        reason = "two cases and two jurors are needed, with cases that both judged"
+        return Components(math.nan, math.nan, math.nan, math.nan, n, k, repeats, "none", reason)
     complete = not wide.isna().to_numpy().any() and counts.nunique() == 1
     if complete:
-        case, juror, rest = _mean_squares(wide.to_numpy(float))
+        case, juror, residual = _mean_squares(wide.to_numpy(float))
         method = "analysis of variance"
         note = ""
     else:
-        case, juror, rest, note = _likelihood_components(wide)
+        case, juror, residual, note = _likelihood_components(wide)
         method = "restricted maximum likelihood"
-    interaction = rest if math.isnan(within) else rest - within / again
-    return Components(case, juror, interaction, within, n, k, again, method, note)
+    interaction = residual if math.isnan(repeat_variance) else residual - repeat_variance / repeats
+    return Components(case, juror, interaction, repeat_variance, n, k, repeats, method, note)
 
 
 def _mean_squares(values: FloatArray) -> tuple[float, float, float]:
@@ -106,11 +106,11 @@ def _mean_squares(values: FloatArray) -> tuple[float, float, float]:
     n, k = values.shape
     grand = values.mean()
     by_case, by_juror = values.mean(axis=1), values.mean(axis=0)
-    left = values - by_case[:, None] - by_juror + grand
+    residuals = values - by_case[:, None] - by_juror + grand
     of_case = k * ((by_case - grand) ** 2).sum() / (n - 1)
     of_juror = n * ((by_juror - grand) ** 2).sum() / (k - 1)
-    rest = (left**2).sum() / ((n - 1) * (k - 1))
-    return float((of_case - rest) / k), float((of_juror - rest) / n), float(rest)
+    residual = (residuals**2).sum() / ((n - 1) * (k - 1))
+    return float((of_case - residual) / k), float((of_juror - residual) / n), float(residual)
 
 
 def _likelihood_components(wide: pd.DataFrame) -> tuple[float, float, float, str]:
@@ -183,26 +183,26 @@ class BallotTable:
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         transcript = verdict.transcript
-        first: dict[tuple[str, str], object] = {}
+        first_votes: dict[tuple[str, str], object] = {}
         for entry in transcript.ballots:
             for vote in entry.ballot.votes:
-                first.setdefault((vote.attribute, entry.speaker), vote.value)
-        final: dict[tuple[str, str], object] = {
-            (attribute, juror): held.vote.value
+                first_votes.setdefault((vote.attribute, entry.speaker), vote.value)
+        final_votes: dict[tuple[str, str], object] = {
+            (attribute, juror): ballot.vote.value
             for attribute, votes in transcript.standing().items()
-            for juror, held in votes.items()
+            for juror, ballot in votes.items()
         }
-        for stage, given in (("first", first), ("final", final)):
-            for (attribute, juror), value in given.items():
+        for stage, values in (("first", first_votes), ("final", final_votes)):
+            for (attribute, juror), value in values.items():
                 if arm.rubric.scale_of(attribute).ordered and value != NOT_APPLICABLE:
-                    seat, _, again = juror.partition("#")
-                    repeat = again or str(arm.jury.hearing)
+                    seat, _, hearing = juror.partition("#")
+                    repeat = hearing or str(arm.jury.hearing)
                     self._rows.append((arm.jury.first_name, verdict.case, seat, repeat, attribute, stage, value))  # fmt: skip
 
     def table(self) -> pd.DataFrame:
         columns = ["arm", "case", "juror", "repeat", "attribute", "stage", "value"]
-        found = pd.DataFrame(self._rows, columns=columns)
-        return found.assign(value=pd.to_numeric(found["value"]))
+        votes = pd.DataFrame(self._rows, columns=columns)
+        return votes.assign(value=pd.to_numeric(votes["value"]))
 
 
 def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: str | None = None) -> RunDStudy:
@@ -213,36 +213,36 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
     """
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        arms = {each.name: each for each in store.arms() if each.jury.hearing == 1}
+        arms = {a.name: a for a in store.arms() if a.jury.hearing == 1}
         if arm is not None and arm not in arms:
             raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
         (votes,) = arm_tables(store, BallotTable())
-        cost = {each.name: _price(store, each) for each in arms.values()}
+        cost = {a.name: _price(store, a) for a in arms.values()}
     finally:
         if store is not run:
             store.release()
-    several = [name for name, each in arms.items() if len(each.jury.seats) > 1]
-    chosen = arm or next(iter(several), next(iter(arms), ""))
-    mine = votes[votes["arm"] == chosen]
-    names = list(dict.fromkeys(mine["attribute"]))
+    several = [name for name, a in arms.items() if len(a.jury.seats) > 1]
+    arm_name = arm or next(iter(several), next(iter(arms), ""))
+    rated = votes[votes["arm"] == arm_name]
+    names = list(dict.fromkeys(rated["attribute"]))
     if attribute is not None and attribute not in names:
         raise VenireError(
-            f"no vote of {chosen} on {attribute!r} with an order", remedy=nearest(attribute, names)
+            f"no vote of {arm_name} on {attribute!r} with an order", remedy=nearest(attribute, names)
         )
     if not names:
         raise VenireError(
-            f"{chosen or store.name}: no vote on an ordered scale",
+            f"{arm_name or store.name}: no vote on an ordered scale",
             remedy="it needs attributes whose scale has an order, and jurors who voted on them",
         )
     studies = [
-        study(mine[(mine["attribute"] == name) & (mine["stage"] == stage)], name, stage, cost[chosen])
+        study(rated[(rated["attribute"] == name) & (rated["stage"] == stage)], name, stage, cost[arm_name])
         for name in names
         if attribute in (None, name)
         for stage in STAGES
     ]
-    same = [each for each in studies if each.stage == "final"] if _unmoved(mine) else studies
-    notes = ("first and final ballots are the same: nobody was heard twice",) if _unmoved(mine) else ()
-    return RunDStudy(chosen, tuple(same), notes)
+    shown_studies = [s for s in studies if s.stage == "final"] if _unmoved(rated) else studies
+    notes = ("first and final ballots are the same: nobody was heard twice",) if _unmoved(rated) else ()
+    return RunDStudy(arm_name, tuple(shown_studies), notes)
 
 
 def study(votes: pd.DataFrame, attribute: str, stage: str, usd: float = math.nan) -> DStudy:
@@ -251,17 +251,17 @@ def study(votes: pd.DataFrame, attribute: str, stage: str, usd: float = math.nan
     Args:
         usd: What one ballot costs.
     """
-    found = variance_components(votes)
+    components = variance_components(votes)
     rows: list[Mapping[str, object]] = []
-    for repeats in REPEATS if not math.isnan(found.repeat) else (1,):
-        for jurors in dict.fromkeys(sorted({*JURORS, found.jurors})):
+    for repeats in REPEATS if not math.isnan(components.repeat) else (1,):
+        for jurors in dict.fromkeys(sorted({*JURORS, components.jurors})):
             rows.append(
                 {
                     "design": "crossed",
                     "jurors": jurors,
                     "repeats": repeats,
-                    "relative": found.relative(jurors, repeats),
-                    "absolute": found.absolute(jurors, repeats),
+                    "relative": components.relative(jurors, repeats),
+                    "absolute": components.absolute(jurors, repeats),
                     "calls": jurors * repeats,
                     "usd": usd * jurors * repeats,
                 }
@@ -269,15 +269,15 @@ def study(votes: pd.DataFrame, attribute: str, stage: str, usd: float = math.nan
         rows.append(
             {
                 "design": "round robin",
-                "jurors": found.jurors,
+                "jurors": components.jurors,
                 "repeats": repeats,
-                "relative": found.round_robin(repeats),
-                "absolute": found.round_robin(repeats),
+                "relative": components.round_robin(repeats),
+                "absolute": components.round_robin(repeats),
                 "calls": repeats,
                 "usd": usd * repeats,
             }
         )
-    return DStudy(attribute, stage, found, pd.DataFrame(rows))
+    return DStudy(attribute, stage, components, pd.DataFrame(rows))
 
 
 REPEATS_NAME = "repeats"
@@ -298,8 +298,8 @@ class RepeatedVerdicts:
         ]
 
     def table(self) -> pd.DataFrame:
-        found = pd.DataFrame(self._rows, columns=["arm", "case", "repeat", "attribute", "value"])
-        return found.assign(value=pd.to_numeric(found["value"]))
+        votes = pd.DataFrame(self._rows, columns=["arm", "case", "repeat", "attribute", "value"])
+        return votes.assign(value=pd.to_numeric(votes["value"]))
 
 
 def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
@@ -312,13 +312,13 @@ def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
         return None
     verdicts, votes = arm_tables(store, RepeatedVerdicts(), BallotTable())
     rows, sentences = [], []
-    for (arm, attribute), mine in verdicts[verdicts["arm"].isin(list(arms))].groupby(["arm", "attribute"], sort=False):  # fmt: skip
-        whole = _shares_row(mine, verdict_variances)
-        rows.append({"arm": arm, "attribute": attribute, "of": "verdict", **whole})
+    for (arm, attribute), group_verdicts in verdicts[verdicts["arm"].isin(list(arms))].groupby(["arm", "attribute"], sort=False):  # fmt: skip
+        variance_row = _shares_row(group_verdicts, verdict_variances)
+        rows.append({"arm": arm, "attribute": attribute, "of": "verdict", **variance_row})
         for stage, words in (("first", "votes, first round"), ("final", "votes, last round")):
             cast = votes[(votes["arm"] == arm) & (votes["attribute"] == attribute) & (votes["stage"] == stage)]  # fmt: skip
             rows.append({"arm": arm, "attribute": attribute, "of": words, **_shares_row(cast, _vote_variances)})  # fmt: skip
-        sentences.append(_repeats_sentence(str(arm), str(attribute), whole))
+        sentences.append(_repeats_sentence(str(arm), str(attribute), variance_row))
     return Section(
         REPEATS_NAME,
         "Is one run of a deliberation enough?",
@@ -334,11 +334,11 @@ def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
 def verdict_variances(verdicts: pd.DataFrame) -> dict[str, float]:
     """The variance of verdicts between cases, and between repeats of one case; NaN with fewer than two cases or no repeat."""
     cells = verdicts.groupby("case")["value"].agg(["mean", "var", "count"])
-    within = _within(cells)
-    if len(cells) < 2 or math.isnan(within):
+    repeat_variance = _within(cells)
+    if len(cells) < 2 or math.isnan(repeat_variance):
         return {"case": math.nan, "repeat": math.nan}
     times = float(len(cells) / (1 / cells["count"]).sum())
-    return {"case": float(cells["mean"].var()) - within / times, "repeat": within}
+    return {"case": float(cells["mean"].var()) - repeat_variance / times, "repeat": repeat_variance}
 
 
 def _vote_variances(votes: pd.DataFrame) -> dict[str, float]:
@@ -348,41 +348,41 @@ def _vote_variances(votes: pd.DataFrame) -> dict[str, float]:
 
 def _shares_row(table: pd.DataFrame, variances: Callable[[pd.DataFrame], dict[str, float]]) -> dict[str, Any]:
     """The variances, and what share of their sum each is; a negative one counts as 0 there."""
-    found = variances(table)
+    estimates = variances(table)
     cases = list(dict.fromkeys(table["case"]))
-    without = [_variance_shares(variances(table[table["case"] != case])) for case in cases]
-    shares = _variance_shares(found)
+    jackknifed = [_variance_shares(variances(table[table["case"] != case])) for case in cases]
+    shares = _variance_shares(estimates)
     row: dict[str, Any] = {"cases": len(cases), "repeats": int(table["repeat"].nunique())}
     for name in SHARES:
-        row[name] = found.get(name, math.nan)
-        spread = jackknife_spread(shares[name], np.array([each[name] for each in without]), RAW) if name in found and len(cases) > 2 else ""  # fmt: skip
+        row[name] = estimates.get(name, math.nan)
+        spread = jackknife_spread(shares[name], np.array([shares_without[name] for shares_without in jackknifed]), RAW) if name in estimates and len(cases) > 2 else ""  # fmt: skip
         low, high = (math.nan, math.nan) if isinstance(spread, str) else spread.bounds()
         low, high = np.clip([low, high], 0.0, 1.0).tolist()
         row |= {f"{name}_share": shares[name], f"{name}_low": low, f"{name}_high": high}
     return row
 
 
-def _variance_shares(found: Mapping[str, float]) -> dict[str, float]:
-    kept = {name: max(0.0, value) if not math.isnan(value) else math.nan for name, value in found.items()}
-    total = sum(kept.values())
-    return {name: kept.get(name, math.nan) / total if total > 0 else math.nan for name in SHARES}
+def _variance_shares(estimates: Mapping[str, float]) -> dict[str, float]:
+    raw = {name: max(0.0, value) if not math.isnan(value) else math.nan for name, value in estimates.items()}
+    total = sum(raw.values())
+    return {name: raw.get(name, math.nan) / total if total > 0 else math.nan for name in SHARES}
 
 
 def _repeats_sentence(arm: str, attribute: str, row: Mapping[str, Any]) -> str:
     if math.isnan(row["repeat"]) or math.isnan(row["repeat_share"]):
         return f"{arm}, {attribute}: whether one run is enough cannot be told: verdicts do not vary, or none was repeated."
-    one = 1 - row["repeat_share"]
+    single_run = 1 - row["repeat_share"]
     several = _share(max(0.0, row["case"]), row["repeat"] / row["repeats"])
     interval = "" if math.isnan(row["repeat_high"]) else f" (95% interval {1 - row['repeat_high']:.2f} to {1 - row['repeat_low']:.2f})"  # fmt: skip
-    told = "one run is enough" if one >= ENOUGH else "one run is not enough"
-    return f"{arm}, {attribute}: {told}: {one:.2f}{interval} of a verdict's variance is the case's with one run, {several:.2f} with {row['repeats']} (enough is {ENOUGH:g})."
+    answer = "one run is enough" if single_run >= ENOUGH else "one run is not enough"
+    return f"{arm}, {attribute}: {answer}: {single_run:.2f}{interval} of a verdict's variance is the case's with one run, {several:.2f} with {row['repeats']} (enough is {ENOUGH:g})."
 
 
 def _unmoved(votes: pd.DataFrame) -> bool:
     """Whether every final vote is the first."""
     keys = ["case", "juror", "repeat", "attribute"]
-    first, final = (votes[votes["stage"] == stage].set_index(keys)["value"] for stage in STAGES)
-    return len(first) == len(final) and bool((first.reindex(final.index) == final).all())
+    votes_1, votes_2 = (votes[votes["stage"] == stage].set_index(keys)["value"] for stage in STAGES)
+    return len(votes_1) == len(votes_2) and bool((votes_1.reindex(votes_2.index) == votes_2).all())
 
 
 def _price(store: Store, arm: Arm) -> float:
@@ -396,7 +396,7 @@ def _price(store: Store, arm: Arm) -> float:
 
 def dstudy_json(run: str, found: RunDStudy) -> dict[str, Any]:
     """The study as JSON; NaN is null."""
-    sentences = [each.sentence for each in found.studies]
+    sentences = [s.sentence for s in found.studies]
     return answer_json(
         run, found.arm, "studies", list(map(_study_json, found.studies)), sentences, found.notes
     )
@@ -441,19 +441,19 @@ def dstudy_answer(found: RunDStudy) -> Section:
     return Section("dstudy", "How many jurors are enough", sentences, tables, notes=(*notes, *found.notes))
 
 
-def _study_json(each: DStudy) -> dict[str, Any]:
-    of = each.components
+def _study_json(dstudy: DStudy) -> dict[str, Any]:
+    of = dstudy.components
     numbers = {"case": of.case, "juror": of.juror, "interaction": of.interaction, "repeat": of.repeat}
     return {
-        "attribute": each.attribute,
-        "stage": each.stage,
+        "attribute": dstudy.attribute,
+        "stage": dstudy.stage,
         "components": {name: None if math.isnan(value) else value for name, value in numbers.items()},
         "cases": of.cases,
         "jurors": of.jurors,
         "repeats": None if math.isnan(of.repeats) else of.repeats,
         "method": of.method,
         "note": of.note,
-        "designs": records(each.designs),
+        "designs": records(dstudy.designs),
     }
 
 

@@ -41,35 +41,35 @@ def wright_map(cases: Sequence[float], raters: Placed, attributes: Placed, steps
     panel = Panel(name_axis(columns), number_axis(low, high, about=8, title="logits", lines=True), COLUMN * len(columns), HEIGHT)  # fmt: skip
     size = (high - low) / BINS
     counts = [sum(low + size * at <= value < low + size * (at + 1) for value in cases) for at in range(BINS)]
-    left = panel.at(-0.5, low)[0]
+    left_edge = panel.at(-0.5, low)[0]
     for at, count in enumerate(counts):
         if count:
             _, top = panel.at(0, low + size * (at + 1))
             width = (COLUMN - 20) * count / max(counts)
-            panel.add(rect(left, top, width, HEIGHT / BINS - 1, COLOURS[0], opacity=0.6))
+            panel.add(rect(left_edge, top, width, HEIGHT / BINS - 1, COLOURS[0], opacity=0.6))
     for column, placed in enumerate((raters, attributes, steps), 1):
         for name, value in placed:
             panel.point(column - 0.35, value, COLOURS[column], radius=4, tip=f"{name}: {value:+.2f}")
         for names, value in _joined_labels(placed, LINE * (high - low) / HEIGHT):
             panel.words(column - 0.35, value, clip(names, 18))
-    told = "; ".join(
+    places = "; ".join(
         f"{title}: {', '.join(f'{name} {value:+.2f}' for name, value in placed)}"
         for title, placed in zip(columns[1:], (raters, attributes, steps), strict=True)
     )
     return Figure(
-        "", [panel.picture()], f"{len(cases)} cases from {min(cases):+.2f} to {max(cases):+.2f}; {told}"
+        "", [panel.picture()], f"{len(cases)} cases from {min(cases):+.2f} to {max(cases):+.2f}; {places}"
     )
 
 
 def _joined_labels(placed: Placed, least: float) -> list[tuple[str, float]]:
     """The names with their places, from the top; those less than `least` below the last go into its line."""
-    found: list[tuple[str, float]] = []
-    for name, value in sorted(placed, key=lambda each: -each[1]):
-        if found and found[-1][1] - value < least:
-            found[-1] = (f"{found[-1][0]}, {name}", found[-1][1])
+    labels: list[tuple[str, float]] = []
+    for name, value in sorted(placed, key=lambda entry: -entry[1]):
+        if labels and labels[-1][1] - value < least:
+            labels[-1] = (f"{labels[-1][0]}, {name}", labels[-1][1])
         else:
-            found.append((name, value))
-    return found
+            labels.append((name, value))
+    return labels
 
 
 def rating_facets(ratings: pd.DataFrame, *, model: Steps = "rating-scale") -> Facets:
@@ -79,9 +79,9 @@ def rating_facets(ratings: pd.DataFrame, *, model: Steps = "rating-scale") -> Fa
     words = sorted(set(final.loc[numbers.isna(), "attribute"].astype(str)))
     if numbers.notna().sum() == 0:
         raise VenireError("no rating is a number", remedy="severity needs a scale with an order")
-    found = many_facets(final.assign(value=numbers).dropna(subset=["value"]), model=model)
+    facets = many_facets(final.assign(value=numbers).dropna(subset=["value"]), model=model)
     return _with_note(
-        found, f"without an order of its values, and left out: {', '.join(words)}" if words else ""
+        facets, f"without an order of its values, and left out: {', '.join(words)}" if words else ""
     )
 
 
@@ -99,7 +99,7 @@ def run_facets(
     """
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        arms = {each.name: each for each in store.arms()}
+        arms = {a.name: a for a in store.arms()}
         if arm is not None and arm not in arms:
             raise VenireError(f"no arm named {arm!r} in this run", remedy=nearest(arm, arms))
         (votes,) = arm_tables(store, BallotTable())
@@ -107,26 +107,26 @@ def run_facets(
     finally:
         if store is not run:
             store.release()
-    several = [name for name, each in arms.items() if len(each.jury.seats) > 1]
-    chosen = arm or next(iter(several), next(iter(arms), ""))
-    mine = votes[(votes["arm"] == chosen) & (votes["stage"] == stage)]
-    if mine.empty:
+    several = [name for name, a in arms.items() if len(a.jury.seats) > 1]
+    arm_name = arm or next(iter(several), next(iter(arms), ""))
+    arm_votes = votes[(votes["arm"] == arm_name) & (votes["stage"] == stage)]
+    if arm_votes.empty:
         raise VenireError(
-            f"{chosen or store.name}: no vote on an ordered scale",
+            f"{arm_name or store.name}: no vote on an ordered scale",
             remedy="it needs attributes whose scale has an order, and jurors who voted on them",
         )
-    questions = rubric_questions(arms[chosen].rubric)
-    table = mine.rename(columns={"juror": "rater"})[["case", "rater", "attribute", "value"]]
+    questions = rubric_questions(arms[arm_name].rubric)
+    table = arm_votes.rename(columns={"juror": "rater"})[["case", "rater", "attribute", "value"]]
     notes: tuple[str, ...] = ()
     if human is not None:
-        ordered = {name: asked for name, asked in questions.items() if asked.scale.ordered}
-        people, check = check_ratings(human, ordered, taken=set(table["rater"]), cases=cases)
+        ordered_questions = {name: question for name, question in questions.items() if question.scale.ordered}
+        people, check = check_ratings(human, ordered_questions, taken=set(table["rater"]), cases=cases)
         table = pd.concat([table, people.assign(value=pd.to_numeric(people["value"]))])
         notes = check.notes
-    found = many_facets(table.assign(value=_turned_values(table, questions)), model=model)
+    facets = many_facets(table.assign(value=_turned_values(table, questions)), model=model)
     for note in notes:
-        found = _with_note(found, note)
-    return found
+        facets = _with_note(facets, note)
+    return facets
 
 
 def facets_section(found: Facets) -> Section:
@@ -140,12 +140,12 @@ def facets_section(found: Facets) -> Section:
         f"{found.separation['reliability of raters']:.2f}); cases' measures {found.separation['separation of cases']:.1f} times "
         f"({found.separation['reliability of cases']:.2f}).",
     ]
-    odd = raters[(raters["infit"] < MISFIT[0]) | (raters["infit"] > MISFIT[1])]
-    for row in odd.to_dict("records"):
-        how = "less" if row["infit"] < 1 else "more"
-        sentences.append(f"{row['rater']} varies {how} than the model says (infit {row['infit']:.2f}).")
+    misfits = raters[(raters["infit"] < MISFIT[0]) | (raters["infit"] > MISFIT[1])]
+    for row in misfits.to_dict("records"):
+        word = "less" if row["infit"] < 1 else "more"
+        sentences.append(f"{row['rater']} varies {word} than the model says (infit {row['infit']:.2f}).")
     steps = [(f"{row['category']:g}", row["threshold"]) for row in found.steps.to_dict("records")]
-    drawn = wright_map(
+    figure = wright_map(
         found.cases["measure"].tolist(),
         list(zip(found.raters["rater"], found.raters["severity"], strict=True)),
         list(zip(found.attributes["attribute"], found.attributes["difficulty"], strict=True)),
@@ -161,7 +161,7 @@ def facets_section(found: Facets) -> Section:
             "steps": found.steps,
             "cases": found.cases.sort_values("measure"),
         },
-        figures={"Wright map: cases, raters, attributes and steps on one ruler": drawn},
+        figures={"Wright map: cases, raters, attributes and steps on one ruler": figure},
         methods=(f"Many-facet Rasch model ({found.model}), marginal maximum likelihood, cases normal.",),
         notes=found.notes,
     )
@@ -170,16 +170,14 @@ def facets_section(found: Facets) -> Section:
 def _turned_values(table: pd.DataFrame, questions: dict[str, Question]) -> np.ndarray:
     """The values with the good end up."""
     values = table["value"].to_numpy(float)
-    ends = {
-        name: tuple(map(float, asked.scale.ends)) for name, asked in questions.items() if asked.scale.ordered
-    }
+    ends = {name: tuple(map(float, q.scale.ends)) for name, q in questions.items() if q.scale.ordered}
     low = np.array([questions[name].better == "low" for name in table["attribute"]])
     total = np.array([sum(ends[name]) for name in table["attribute"]])
     return np.where(low, total - values, values)
 
 
-def _with_note(found: Facets, note: str) -> Facets:
-    return replace(found, notes=(*found.notes, note)) if note else found
+def _with_note(facets: Facets, note: str) -> Facets:
+    return replace(facets, notes=(*facets.notes, note)) if note else facets
 
 
 def facets_json(source: str, found: Facets) -> dict[str, Any]:

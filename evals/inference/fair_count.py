@@ -25,7 +25,7 @@ def learn_severities(run: Sequence[Tally]) -> Count:
     for tally in run:
         if tally.votes and tally.scale.ordered:
             by_attribute[tally.attribute].append(tally)
-    fair = {name: found for name, tallies in by_attribute.items() if (found := _fair_averages(tallies))}
+    fair = {name: averages for name, tallies in by_attribute.items() if (averages := _fair_averages(tallies))}
 
     def count(tally: Tally) -> Counted:
         if hung := too_few(tally):
@@ -52,11 +52,11 @@ def _fair_averages(tallies: Sequence[Tally]) -> dict[str, float]:
         for juror, vote in tally.votes.items()
     ]
     table = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
-    shared = table.groupby("case")["rater"].nunique()
-    if (shared > 1).sum() < FEWEST or table["value"].nunique() < 2:
+    raters_by_case = table.groupby("case")["rater"].nunique()
+    if (raters_by_case > 1).sum() < FEWEST or table["value"].nunique() < 2:
         return {}
-    found = many_facets(table).cases
-    return dict(zip(found["case"], found["fair"].round(9), strict=True))
+    cases = many_facets(table).cases
+    return dict(zip(cases["case"], cases["fair"].round(9), strict=True))
 
 
 fair = Rule(

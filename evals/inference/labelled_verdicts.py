@@ -39,7 +39,7 @@ class VerdictTable:
     def add(self, arm: Arm, verdict: Verdict) -> None:
         for name, outcome in verdict.outcomes.items():
             scale = arm.rubric.scale_of(name)
-            shown = outcome_signals(outcome, verdict.transcript, name, scale, arm.jury)
+            signals = outcome_signals(outcome, verdict.transcript, name, scale, arm.jury)
             reached = outcome.status == "reached"
             self._rows.append(
                 {
@@ -49,14 +49,14 @@ class VerdictTable:
                     "status": outcome.status,
                     "value": outcome.value if reached else None,
                     "way": deliberation_way(verdict.transcript, name, outcome, arm.jury.tolerance),
-                    **shown,
-                    "confidence": confidence(shown) if reached else None,
+                    **signals,
+                    "confidence": confidence(signals) if reached else None,
                 }
             )
 
     def table(self) -> pd.DataFrame:
-        found = pd.DataFrame(self._rows, columns=COLUMNS)
-        return found.astype(dict.fromkeys([*SIGNALS, "confidence"], float))
+        verdicts = pd.DataFrame(self._rows, columns=COLUMNS)
+        return verdicts.astype(dict.fromkeys([*SIGNALS, "confidence"], float))
 
 
 def deliberation_way(transcript: Transcript, attribute: str, outcome: Outcome, tolerance: float) -> Way:
@@ -66,15 +66,15 @@ def deliberation_way(transcript: Transcript, attribute: str, outcome: Outcome, t
     if outcome.status == "not_applicable":
         return "not applicable"
     standing = transcript.standing().get(attribute, {})
-    last = [held.vote.value for held in standing.values() if held.vote.value != NOT_APPLICABLE]
-    if not settled(last, tolerance):
+    final_values = [ballot.vote.value for ballot in standing.values() if ballot.vote.value != NOT_APPLICABLE]
+    if not settled(final_values, tolerance):
         return "split"
-    first: dict[str, object] = {}
+    first_votes: dict[str, object] = {}
     for entry in transcript.ballots:
         for vote in entry.ballot.votes:
             if vote.attribute == attribute and vote.value != NOT_APPLICABLE:
-                first.setdefault(entry.speaker, vote.value)
-    blind = [value for juror, value in first.items() if juror in standing]
+                first_votes.setdefault(entry.speaker, vote.value)
+    blind = [value for juror, value in first_votes.items() if juror in standing]
     return "unanimous at once" if settled(blind, tolerance) else "converged"  # type: ignore[arg-type]
 
 
@@ -93,12 +93,12 @@ class LabelledVerdicts:
         """The arm of that name; without one, the run's first jury, or its first judge."""
         if name is None:
             return next((arm for arm in self.arms if not arm.jury.single_judge), self.arms[0])
-        found = next((arm for arm in self.arms if arm.name == name), None)
-        if found is None:
+        match = next((arm for arm in self.arms if arm.name == name), None)
+        if match is None:
             raise VenireError(
                 f"no arm named {name!r} in this run", remedy=nearest(name, [arm.name for arm in self.arms])
             )
-        return found
+        return match
 
     def of(self, arm: str, attribute: str) -> pd.DataFrame:
         """The verdicts of one arm on one attribute."""
@@ -113,8 +113,8 @@ class LabelledVerdicts:
                     f"{arm.name} was not asked about {wanted!r}", remedy=nearest(wanted, arm.rubric.names)
                 )
             return [wanted]
-        rated = set(self.table.loc[self.table["reference"].notna(), "attribute"])
-        return [name for name in arm.rubric.names if name in rated]
+        rated_names = set(self.table.loc[self.table["reference"].notna(), "attribute"])
+        return [name for name in arm.rubric.names if name in rated_names]
 
 
 def labelled_verdicts(
@@ -137,23 +137,23 @@ def labelled_verdicts(
         people, check = check_ratings(
             human, questions, taken={arm.name for arm in arms}, cases=store.case_ids()
         )
-        found = reference(people, questions, rule=rule)
+        people_reference = reference(people, questions, rule=rule)
         # That most cases have no label is what this is for, and is said with the estimate.
-        notes = (*(note for note in check.notes if "that nobody rated" not in note), *found.notes)
-        if found.table.empty:
+        notes = (*(note for note in check.notes if "that nobody rated" not in note), *people_reference.notes)
+        if people_reference.table.empty:
             raise VenireError(
                 "no case of the run has people's reference",
                 remedy="check that the ratings name the run's cases and the rubric's attributes",
             )
-        labels = found.table.assign(number=codes(found.table, questions)).set_index(["case", "attribute"])[
-            "number"
-        ]
+        labels = people_reference.table.assign(number=codes(people_reference.table, questions)).set_index(
+            ["case", "attribute"]
+        )["number"]
     keys = pd.MultiIndex.from_frame(table[["case", "attribute"]].astype(str))
     table["reference"] = labels.reindex(keys).to_numpy(float) if len(labels) else np.nan
     cases = {name: store.case(name) for name in dict.fromkeys(table["case"])}
     for part in ("group", "system"):
-        known = {name: getattr(case, part) if case else None for name, case in cases.items()}
-        table[part] = table["case"].map(known).astype(object)
+        part_by_case = {name: getattr(case, part) if case else None for name, case in cases.items()}
+        table[part] = table["case"].map(part_by_case).astype(object)
     table["cluster"] = cluster_numbers(
         table["case"], {name: case.group if case else None for name, case in cases.items()}
     )

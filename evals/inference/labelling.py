@@ -41,16 +41,16 @@ class Labelling:
     def random(cls, labelled: BoolArray, cluster: IntArray | None = None) -> Labelling:
         """Labels drawn at random from all cases."""
         size = len(labelled)
-        alone = np.arange(size) if cluster is None else cluster
-        return cls(labelled, np.ones(size), np.zeros(size, dtype=np.int64), alone)
+        clusters = np.arange(size) if cluster is None else cluster
+        return cls(labelled, np.ones(size), np.zeros(size, dtype=np.int64), clusters)
 
     @property
     def design(self) -> str:
         """`random`, `stratified` (one probability in each stratum) or `active`."""
-        known, where = self.weight[self.labelled], self.stratum[self.labelled]
-        for name in np.unique(where):
-            mine = known[where == name]
-            if np.ptp(mine) > 1e-9 * mine.max():
+        weights, strata = self.weight[self.labelled], self.stratum[self.labelled]
+        for name in np.unique(strata):
+            stratum_weights = weights[strata == name]
+            if np.ptp(stratum_weights) > 1e-9 * stratum_weights.max():
                 return "active"
         return "stratified" if len(np.unique(self.stratum)) > 1 else "random"
 
@@ -74,23 +74,23 @@ def draw_labels(
         raise VenireError(
             f"{number} cases cannot be drawn from {size}", remedy=f"ask for {size} or fewer with -n"
         )
-    way = verdicts["way"].to_numpy(object)
+    ways = verdicts["way"].to_numpy(object)
     probability = np.full(size, number / size)
     if design == "stratified":
-        counts = _allocation(way, number)
-        chance = {name: many / (way == name).sum() for name, many in counts.items()}
-        probability = np.array([chance.get(name, 0.0) for name in way])
-        drawn = np.concatenate([rng.choice(np.flatnonzero(way == name), many, replace=False) for name, many in counts.items()])  # fmt: skip
+        counts = _allocation(ways, number)
+        chance = {name: count / (ways == name).sum() for name, count in counts.items()}
+        probability = np.array([chance.get(name, 0.0) for name in ways])
+        places = np.concatenate([rng.choice(np.flatnonzero(ways == name), count, replace=False) for name, count in counts.items()])  # fmt: skip
     elif design == "active":
         doubt = 1 - np.nan_to_num(verdicts["confidence"].to_numpy(float), nan=0.0)
         probability = _inclusion(doubt, number)
-        drawn = _systematic(probability, rng)
+        places = _systematic(probability, rng)
     else:
-        drawn = rng.choice(size, number, replace=False)
-    found = verdicts.iloc[np.sort(drawn)][["case", "arm", "attribute"]]
-    return found.assign(
-        probability=probability[np.sort(drawn)],
-        stratum=way[np.sort(drawn)] if design == "stratified" else "all",
+        places = rng.choice(size, number, replace=False)
+    rows = verdicts.iloc[np.sort(places)][["case", "arm", "attribute"]]
+    return rows.assign(
+        probability=probability[np.sort(places)],
+        stratum=ways[np.sort(places)] if design == "stratified" else "all",
         design=design,
     )[list(COLUMNS)].reset_index(drop=True)
 
@@ -109,9 +109,9 @@ def load_draw(path: Path) -> pd.DataFrame:
                 f"{path}:{line}: {row['probability']!r} is no probability",
                 remedy="leave the column as `venire triage --for estimate` wrote it",
             )
-        rest = ("all", "active", "", "")
-        told = [str(row.get(name) or blank) for name, blank in zip(COLUMNS[2:], rest, strict=True)]
-        rows.append((str(row["case"]), chance, *told))
+        blanks = ("all", "active", "", "")
+        cells = [str(row.get(name) or blank) for name, blank in zip(COLUMNS[2:], blanks, strict=True)]
+        rows.append((str(row["case"]), chance, *cells))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     if table.empty or table["case"].duplicated().any():
         problem = (
@@ -142,24 +142,24 @@ def labelling_of(
         return Labelling.random(labelled, cluster), (
             "labels are taken as drawn at random: no draw was given",
         )
-    known = draw.set_index("case")
-    drawn = table["case"].isin(known.index).to_numpy(bool)
+    draw_by_case = draw.set_index("case")
+    is_drawn = table["case"].isin(draw_by_case.index).to_numpy(bool)
     notes = []
-    if extra := int((labelled & ~drawn).sum()):
+    if extra := int((labelled & ~is_drawn).sum()):
         notes.append(f"{extra} labelled cases are not in the draw: left out")
-    if silent := int((drawn & ~labelled).sum()):
+    if silent := int((is_drawn & ~labelled).sum()):
         notes.append(f"{silent} drawn cases have no label: taken as missing by chance")
-    if not (labelled & drawn).any():
+    if not (labelled & is_drawn).any():
         raise VenireError(
             "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
         )
-    chance = known["probability"].reindex(table["case"]).to_numpy(float)
+    chance = draw_by_case["probability"].reindex(table["case"]).to_numpy(float)
     stratum = np.zeros(len(table), dtype=np.int64)
     if (draw["design"] == "stratified").all():
         went = ways.reindex(table["case"])
         stratum = pd.Categorical(went, categories=list(WAYS)).codes.astype(np.int64)
     weight = np.where(np.isnan(chance), 1.0, 1 / chance)
-    return Labelling(labelled & drawn, weight, stratum, cluster), tuple(notes)
+    return Labelling(labelled & is_drawn, weight, stratum, cluster), tuple(notes)
 
 
 def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> tuple[frozenset[str], str]:
@@ -169,41 +169,41 @@ def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> 
     draw at equal chances. `population` is the number of cases that were drawn from.
     """
     chance = draw["probability"].to_numpy(float)
-    even = float(chance.min())
+    floor = float(chance.min())
     if (draw["design"] == "active").any():
         # No case has less than this part of the mean probability; the least likely one may not have been drawn.
-        even = min(even, FLOOR * len(draw) / population)
-    if chance.max() <= even * (1 + 1e-9):
+        floor = min(floor, FLOOR * len(draw) / population)
+    if chance.max() <= floor * (1 + 1e-9):
         return frozenset(draw["case"]), "The labels are of cases drawn at random, as the draw's file says."
-    kept = rng.random(len(draw)) * chance < even
-    return frozenset(draw["case"][kept]), (
-        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(kept.sum())} of {len(draw)} drawn cases are used, those "
+    is_kept = rng.random(len(draw)) * chance < floor
+    return frozenset(draw["case"][is_kept]), (
+        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(is_kept.sum())} of {len(draw)} drawn cases are used, those "
         "drawn more often less often, so that every case had the same chance."
     )
 
 
-def _allocation(way: np.ndarray, number: int) -> dict[str, int]:
+def _allocation(ways: np.ndarray, number: int) -> dict[str, int]:
     """How many to draw from each stratum: two at least where it has them, none beyond what it has."""
-    sizes = {name: int((way == name).sum()) for name in WAYS if (way == name).any()}
+    sizes = {name: int((ways == name).sum()) for name in WAYS if (ways == name).any()}
     want = {name: size * DOUBT[name] for name, size in sizes.items()}
-    found = {name: min(size, 2) for name, size in sizes.items()}
-    while sum(found.values()) > number:
-        found[max(found, key=lambda name: found[name])] -= 1
-    while sum(found.values()) < number:
-        open_ones = [name for name in found if found[name] < sizes[name]]
-        found[max(open_ones, key=lambda name: want[name] / (found[name] + 1))] += 1
-    return {name: many for name, many in found.items() if many}
+    counts = {name: min(size, 2) for name, size in sizes.items()}
+    while sum(counts.values()) > number:
+        counts[max(counts, key=lambda name: counts[name])] -= 1
+    while sum(counts.values()) < number:
+        open_ones = [name for name in counts if counts[name] < sizes[name]]
+        counts[max(open_ones, key=lambda name: want[name] / (counts[name] + 1))] += 1
+    return {name: count for name, count in counts.items() if count}
 
 
 def _inclusion(doubt: FloatArray, number: int) -> FloatArray:
     """Probabilities that sum to `number`, in proportion to doubt above a floor, none above 1."""
     mean = doubt.mean() if doubt.mean() > 0 else 1.0
-    wanted = FLOOR * mean + (1 - FLOOR) * doubt
-    found = np.minimum(1.0, wanted * number / wanted.sum())
-    while found.sum() < number - 1e-9:
-        free = found < 1
-        found[free] = np.minimum(1.0, found[free] * (number - (~free).sum()) / found[free].sum())
-    return found
+    weights = FLOOR * mean + (1 - FLOOR) * doubt
+    chances = np.minimum(1.0, weights * number / weights.sum())
+    while chances.sum() < number - 1e-9:
+        free = chances < 1
+        chances[free] = np.minimum(1.0, chances[free] * (number - (~free).sum()) / chances[free].sum())
+    return chances
 
 
 def _systematic(probability: FloatArray, rng: np.random.Generator) -> np.ndarray:

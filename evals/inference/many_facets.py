@@ -84,8 +84,8 @@ def refuse_disconnected(table: pd.DataFrame) -> None:
     number, part = connected_components(links, directed=False)
     if number > 1:
         parts = [
-            ", ".join(str(name) for name, at in zip(names, part[case.max() + 1 :], strict=True) if at == each)
-            for each in range(number)
+            ", ".join(str(name) for name, at in zip(names, part[case.max() + 1 :], strict=True) if at == i)
+            for i in range(number)
         ]
         raise VenireError(
             f"raters fall into {number} sets that share no case: {' | '.join(parts[:6])}",
@@ -120,9 +120,9 @@ class _Fit:
         self._said = csr_matrix(
             (np.ones(len(cell)), (self._case, cell * self._widest + self._code)), shape=shape
         )
-        seen = np.zeros((len(self._cases), len(self._raters)))
-        seen[self._case, self._rater] = 1
-        self._given = (seen - seen.mean(axis=0))[:, np.ptp(seen, axis=0) > 0]
+        has_rated = np.zeros((len(self._cases), len(self._raters)))
+        has_rated[self._case, self._rater] = 1
+        self._given = (has_rated - has_rated.mean(axis=0))[:, np.ptp(has_rated, axis=0) > 0]
         steps = [len(values) - 1 for values in self._values]
         self._sizes = (
             2 + self._given.shape[1],
@@ -133,23 +133,23 @@ class _Fit:
 
     def _step_groups(self) -> tuple[IntArray, list[FloatArray]]:
         """By attribute its set of steps, and by set the categories that were used."""
-        seen = [np.unique(part["value"].to_numpy(float)) for _, part in self._table.groupby(self._attribute)]
+        used = [np.unique(part["value"].to_numpy(float)) for _, part in self._table.groupby(self._attribute)]
         if self._model == "partial-credit":
-            group, values = np.arange(len(seen)), seen
+            group, values = np.arange(len(used)), used
         else:
-            group, values = np.zeros(len(seen), dtype=np.int64), [np.unique(np.concatenate(seen))]
-        for each in values:
-            if len(each) < 2:
+            group, values = (np.zeros(len(used), dtype=np.int64), [np.unique(np.concatenate(used))])
+        for categories in values:
+            if len(categories) < 2:
                 raise VenireError(
                     "an attribute was given one value throughout",
                     remedy="leave it out: it tells nothing of anybody",
                 )
-            if len(each) > MOST_CATEGORIES:
+            if len(categories) > MOST_CATEGORIES:
                 raise VenireError(
-                    f"{len(each)} different values are too many for steps",
+                    f"{len(categories)} different values are too many for steps",
                     remedy="rate on a scale of fewer points",
                 )
-            gaps = np.diff(each)
+            gaps = np.diff(categories)
             if np.ptp(gaps) > 1e-9:
                 self._notes.append("categories that nobody used are left out of the steps")
         return group, values
@@ -180,8 +180,8 @@ class _Fit:
     def _posterior(self, chance: FloatArray, means: FloatArray, spread: float) -> tuple[FloatArray, float]:
         """By case and node, where the case may lie given what was said of it; and the log-likelihood."""
         logs = np.log(np.maximum(chance, 1e-300)).reshape(-1, chance.shape[2])
-        off = (NODES - means[:, None]) / spread
-        density = -(off**2) / 2 - math.log(spread * math.sqrt(2 * math.pi) / (NODES[1] - NODES[0]))
+        distances = (NODES - means[:, None]) / spread
+        density = -(distances**2) / 2 - math.log(spread * math.sqrt(2 * math.pi) / (NODES[1] - NODES[0]))
         by_node = self._said @ logs + density
         top = by_node.max(axis=1, keepdims=True)
         weight = np.exp(by_node - top)
@@ -194,31 +194,31 @@ class _Fit:
         spread = math.exp(log_spread)
         chance = self._chances(NODES, severity, difficulty, steps)
         posterior, height = self._posterior(chance, means, spread)
-        off = (NODES - means[:, None]) / spread
-        moved = (posterior * off).sum(axis=1) / spread
-        widened = float((posterior * off**2).sum() - len(means))
+        distances = (NODES - means[:, None]) / spread
+        mean_pull = (posterior * distances).sum(axis=1) / spread
+        widened = float((posterior * distances**2).sum() - len(means))
         counts = (self._said.T @ posterior).reshape(chance.shape)
-        asked = counts.sum(axis=1)
-        over = counts - asked[:, None, :] * chance
-        pushed = np.einsum("ckq,k->cq", over, np.arange(self._widest))
+        answer_counts = counts.sum(axis=1)
+        residuals = counts - answer_counts[:, None, :] * chance
+        pushed = np.einsum("ckq,k->cq", residuals, np.arange(self._widest))
         of_cell = pushed.sum(axis=1)
         slope = [
-            np.concatenate([[moved.sum(), widened], self._given.T @ moved]),
+            np.concatenate([[mean_pull.sum(), widened], self._given.T @ mean_pull]),
             _free_slope(-np.bincount(self._cell_rater, weights=of_cell, minlength=len(self._raters))),
             _free_slope(-np.bincount(self._cell_attribute, weights=of_cell, minlength=len(self._attributes))),
         ]
-        beyond = over.sum(axis=2)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        beyond = residuals.sum(axis=2)[:, ::-1].cumsum(axis=1)[:, ::-1]
         for group, values in enumerate(self._values):
-            mine = -beyond[self._cell_group == group, 1 : len(values)].sum(axis=0)
-            slope.append(_free_slope(mine) if len(values) > 2 else np.zeros(0))
+            step_slope = -beyond[self._cell_group == group, 1 : len(values)].sum(axis=0)
+            slope.append(_free_slope(step_slope) if len(values) > 2 else np.zeros(0))
         flat = np.concatenate(slope)
-        held = free.copy()
-        held[:2] = 0
-        return -height + RIDGE * float(held @ held) / 2, -flat + RIDGE * held
+        penalised = free.copy()
+        penalised[:2] = 0
+        return -height + RIDGE * float(penalised @ penalised) / 2, -flat + RIDGE * penalised
 
     def facets(self) -> Facets:
         start = np.zeros(sum(self._sizes))
-        found = minimize(
+        fit = minimize(
             self.loss,
             start,
             jac=True,
@@ -226,8 +226,8 @@ class _Fit:
             bounds=self._bounds(),
             options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6},
         )
-        at = found.x
-        if not found.success and np.abs(found.jac).max() > 1e-2:
+        at = fit.x
+        if not fit.success and np.abs(fit.jac).max() > 1e-2:
             self._notes.append("the fit did not converge")
         covariance = _inverse_curvature(self.loss, at)
         means, log_spread, severity, difficulty, steps = self._parts(at)
@@ -235,9 +235,9 @@ class _Fit:
         chance = self._chances(NODES, severity, difficulty, steps)
         posterior, _ = self._posterior(chance, means, spread)
         start_of = self._sizes[0]
-        first = start_of + len(self._raters) - 1
-        severity_se = _centred_errors(covariance[start_of:first, start_of:first])
-        difficulty_se = _centred_errors(covariance[first : first + len(self._attributes) - 1, first : first + len(self._attributes) - 1])  # fmt: skip
+        attributes_at = start_of + len(self._raters) - 1
+        severity_se = _centred_errors(covariance[start_of:attributes_at, start_of:attributes_at])
+        difficulty_se = _centred_errors(covariance[attributes_at : attributes_at + len(self._attributes) - 1, attributes_at : attributes_at + len(self._attributes) - 1])  # fmt: skip
         fits = self._fit_statistics(chance, posterior)
         raters = pd.DataFrame({"rater": self._raters, "severity": severity, "se": severity_se}).join(
             fits["rater"]
@@ -250,9 +250,9 @@ class _Fit:
         cases = pd.DataFrame({"case": self._cases, "measure": measure, "se": error}).join(fits["case"])
         cases["fair"] = [self._fair(value, 0.0, difficulty, steps) for value in measure]
         cases = cases.join(self._plain_means(self._case))
-        always = raters["rater"][[self._code[self._rater == r].min() == self._code[self._rater == r].max() for r in range(len(self._raters))]]  # fmt: skip
-        if len(always):
-            self._notes.append(f"gave one value throughout, so that severity has no end: {', '.join(always)}")
+        stuck = raters["rater"][[self._code[self._rater == r].min() == self._code[self._rater == r].max() for r in range(len(self._raters))]]  # fmt: skip
+        if len(stuck):
+            self._notes.append(f"gave one value throughout, so that severity has no end: {', '.join(stuck)}")
         return Facets(
             raters,
             attributes,
@@ -277,26 +277,26 @@ class _Fit:
 
     def _bounds(self) -> list[tuple[float, float]]:
         """Between which each parameter is looked for."""
-        found: list[tuple[float, float]] = [(-7.0, 7.0)] * sum(self._sizes)
-        found[1] = SPREADS
-        return found
+        bounds: list[tuple[float, float]] = [(-7.0, 7.0)] * sum(self._sizes)
+        bounds[1] = SPREADS
+        return bounds
 
     def _measures(self, severity: FloatArray, difficulty: FloatArray, steps: list[FloatArray]) -> tuple[FloatArray, FloatArray]:  # fmt: skip
         """Warm's weighted likelihood estimates, which are finite for a case that got one end throughout, and their errors."""
         chance = self._chances(GRID, severity, difficulty, steps)
         score = np.arange(self._widest)[None, :, None]
-        expected = (chance * score).sum(axis=1)
-        variance = (chance * score**2).sum(axis=1) - expected**2
+        means = (chance * score).sum(axis=1)
+        variance = (chance * score**2).sum(axis=1) - means**2
         logs = np.log(np.maximum(chance, 1e-300)).reshape(-1, len(GRID))
-        asked = self._rating_counts()
-        information = np.maximum(asked @ variance, 1e-12)
+        rating_counts = self._rating_counts()
+        information = np.maximum(rating_counts @ variance, 1e-12)
         height = self._said @ logs + np.log(information) / 2
-        best = height.argmax(axis=1).clip(1, len(GRID) - 2)
-        rows = np.arange(len(best))
-        left, top, right = (height[rows, best + side] for side in (-1, 0, 1))
-        bend = np.minimum(left - 2 * top + right, -1e-12)
-        shift = np.clip((left - right) / (2 * bend), -1, 1) * (GRID[1] - GRID[0])
-        return GRID[best] + shift, 1 / np.sqrt(information[rows, best])
+        peaks = height.argmax(axis=1).clip(1, len(GRID) - 2)
+        rows = np.arange(len(peaks))
+        left_height, top, right_height = (height[rows, peaks + side] for side in (-1, 0, 1))
+        bend = np.minimum(left_height - 2 * top + right_height, -1e-12)
+        shift = np.clip((left_height - right_height) / (2 * bend), -1, 1) * (GRID[1] - GRID[0])
+        return GRID[peaks] + shift, 1 / np.sqrt(information[rows, peaks])
 
     def _rating_counts(self) -> csr_matrix:
         """By case and cell, how often it was rated."""
@@ -307,12 +307,12 @@ class _Fit:
     def _fit_statistics(self, chance: FloatArray, posterior: FloatArray) -> dict[str, pd.DataFrame]:
         """Infit and outfit, expected over where each case may lie: 1 where ratings vary as the model says."""
         score = np.arange(self._widest)[None, :, None]
-        expected = (chance * score).sum(axis=1)
-        variance = np.maximum((chance * score**2).sum(axis=1) - expected**2, 1e-9)
-        squared = (score - expected[:, None, :]) ** 2
+        means = (chance * score).sum(axis=1)
+        variance = np.maximum((chance * score**2).sum(axis=1) - means**2, 1e-9)
+        squared = (score - means[:, None, :]) ** 2
         counts = (self._said.T @ posterior).reshape(chance.shape)
-        asked = counts.sum(axis=1)
-        found: dict[str, pd.DataFrame] = {}
+        answer_counts = counts.sum(axis=1)
+        statistics: dict[str, pd.DataFrame] = {}
         for name, index, size in (
             ("rater", self._cell_rater, len(self._raters)),
             ("attribute", self._cell_attribute, len(self._attributes)),
@@ -321,24 +321,24 @@ class _Fit:
                 np.bincount(index, weights=part, minlength=size)
                 for part in (
                     (counts * squared).sum(axis=(1, 2)),
-                    (asked * variance).sum(axis=1),
+                    (answer_counts * variance).sum(axis=1),
                     (counts * squared / variance[:, None, :]).sum(axis=(1, 2)),
-                    asked.sum(axis=1),
+                    answer_counts.sum(axis=1),
                 )
             ]
-            found[name] = pd.DataFrame({"infit": sums[0] / sums[1], "outfit": sums[2] / sums[3]})
+            statistics[name] = pd.DataFrame({"infit": sums[0] / sums[1], "outfit": sums[2] / sums[3]})
         flat = squared.reshape(-1, squared.shape[2])
         standard = (squared / variance[:, None, :]).reshape(-1, squared.shape[2])
         links = self._rating_counts()
         number = np.asarray(links.sum(axis=1)).ravel()
-        found["case"] = pd.DataFrame(
+        statistics["case"] = pd.DataFrame(
             {
                 "infit": (posterior * (self._said @ flat)).sum(axis=1)
                 / (posterior * (links @ variance)).sum(axis=1),
                 "outfit": (posterior * (self._said @ standard)).sum(axis=1) / number,
             }
         )
-        return found
+        return statistics
 
     def _fair(
         self, measure: float, severity: float, difficulty: FloatArray, steps: list[FloatArray]
@@ -383,12 +383,12 @@ def _inverse_curvature(loss: object, at: FloatArray, step: float = 1e-4) -> Floa
 
 def _separation(name: str, measures: FloatArray, errors: FloatArray) -> dict[str, float]:
     """The spread beyond error over the error, and as a share of the spread seen."""
-    seen, noise = (
+    observed, noise = (
         float(np.var(measures, ddof=1)) if len(measures) > 1 else math.nan,
         float((errors**2).mean()),
     )
-    true = max(0.0, seen - noise)
+    true = max(0.0, observed - noise)
     return {
         f"separation of {name}": math.sqrt(true / noise) if noise > 0 else math.nan,
-        f"reliability of {name}": true / seen if seen > 0 else math.nan,
+        f"reliability of {name}": true / observed if observed > 0 else math.nan,
     }

@@ -64,80 +64,75 @@ class StratifiedSums:
         labelling: Labelling,
     ) -> None:
         self._y, self._known = np.where(known, labels, 0.0), known
-        heard = ~np.isnan(scores)
+        has_score = ~np.isnan(scores)
         # A score that is not there is no number: centred, it adds nothing on either side.
-        middle = float(scores[heard].mean()) if heard.any() else 0.0
-        self._f = np.where(heard, scores, middle) - middle
+        middle = float(scores[has_score].mean()) if has_score.any() else 0.0
+        self._f = np.where(has_score, scores, middle) - middle
         self._cluster = np.unique(labelling.cluster, return_inverse=True)[1]
         self._whole = labelling.design == "active"
         self._strata: list[_Stratum] = []
-        used = np.zeros(len(known), dtype=bool)
+        in_sides = np.zeros(len(known), dtype=bool)
         for sign, side in sides:
-            used |= side
+            in_sides |= side
             stratum = _merged_strata(labelling.stratum, known, side)
             for name in np.unique(stratum[side]):
-                here = side & (stratum == name)
-                mine = np.flatnonzero(here & known)
-                other = np.flatnonzero(here if self._whole else here & ~known)
-                omega = labelling.weight[mine] / labelling.weight[mine].sum()
-                self._strata.append(_Stratum(sign * here.sum() / side.sum(), mine, omega, other))
-        self._known = known & used
+                cell = side & (stratum == name)
+                rows = np.flatnonzero(cell & known)
+                rest = np.flatnonzero(cell if self._whole else cell & ~known)
+                omega = labelling.weight[rows] / labelling.weight[rows].sum()
+                self._strata.append(_Stratum(sign * cell.sum() / side.sum(), rows, omega, rest))
+        self._known = known & in_sides
         self._few = int(self._known.sum())
         self._sides = len(sides)
 
     def best_power(self, clip: tuple[float, float]) -> float:
         """The weight of the scores that makes the variance smallest."""
-        above = below = 0.0
-        for share, mine, omega, other in self._strata:
-            if len(mine) < 2 or not len(other):
+        covariance = score_variance = 0.0
+        for share, rows, omega, rest in self._strata:
+            if len(rows) < 2 or not len(rest):
                 continue
-            y, f = self._y[mine], self._f[mine]
-            off = omega * (f - omega @ f)
-            both = np.concatenate([f, self._f[other]]) if not self._whole else self._f[other]
-            spread = float(both.var(ddof=1))
+            y, f = self._y[rows], self._f[rows]
+            weighted = omega * (f - omega @ f)
+            pooled = np.concatenate([f, self._f[rest]]) if not self._whole else self._f[rest]
+            spread = float(pooled.var(ddof=1))
             if self._whole:
                 # The slope under the labels' weights: squared, as in the variance, few labels would decide it.
                 plain = f - omega @ f
-                above += float(omega @ ((y - omega @ y) * plain))
-                below += float(omega @ plain**2)
+                covariance += float(omega @ ((y - omega @ y) * plain))
+                score_variance += float(omega @ plain**2)
             else:
-                above += share**2 * float((omega * (y - omega @ y)) @ off)
-                below += share**2 * spread * (1 / len(mine) + 1 / len(other))
-        return float(np.clip(above / below, *clip)) if below > 0 else 0.0
+                covariance += share**2 * float((omega * (y - omega @ y)) @ weighted)
+                score_variance += share**2 * spread * (1 / len(rows) + 1 / len(rest))
+        return float(np.clip(covariance / score_variance, *clip)) if score_variance > 0 else 0.0
 
     def value(self, power: float) -> float:
         total = 0.0
-        for share, mine, omega, other in self._strata:
-            ahead = power * self._f[other].mean() if len(other) else power * (omega @ self._f[mine])
-            total += share * float(ahead + omega @ (self._y[mine] - power * self._f[mine]))
+        for share, rows, omega, rest in self._strata:
+            predicted = power * self._f[rest].mean() if len(rest) else power * (omega @ self._f[rows])
+            total += share * float(predicted + omega @ (self._y[rows] - power * self._f[rows]))
         return total
 
     def influences(self, power: float, *, small: bool) -> FloatArray:
         """By cluster, what it adds to the estimate's error; with `small`, allowing for what was estimated on few labels."""
-        each = np.zeros(len(self._y))
-        for share, mine, omega, other in self._strata:
-            error = self._y[mine] - power * self._f[mine]
+        influences = np.zeros(len(self._y))
+        for share, rows, omega, rest in self._strata:
+            error = self._y[rows] - power * self._f[rows]
             # Labels of unequal weight count as fewer.
             n = 1 / float(omega @ omega)
             lost = (1 if n > 1 else 0) + (1 if power and n > 2 and len(self._strata) == self._sides else 0)
             wider = math.sqrt(n / max(n - lost, 1.0)) if small else 1.0
-            each[mine] += share * omega * (error - omega @ error) * wider
-            if power and len(other):
-                each[other] += share * power * (self._f[other] - self._f[other].mean()) / len(other)
-        return np.bincount(self._cluster, weights=each).astype(float)
+            influences[rows] += share * omega * (error - omega @ error) * wider
+            if power and len(rest):
+                influences[rest] += share * power * (self._f[rest] - self._f[rest].mean()) / len(rest)
+        return np.bincount(self._cluster, weights=influences).astype(float)
 
     def estimate(
-        self,
-        power: float,
-        method: str,
-        ends: tuple[float, float] | None,
-        confidence: float,
-        normal: bool,
+        self, power: float, method: str, ends: tuple[float, float] | None, confidence: float, normal: bool
     ) -> Estimate:
         value = self.value(power)
         pushed = self.influences(power, small=not normal)
-        seen = np.unique(self._cluster[self._known])
-        groups = len(seen)
+        labelled_clusters = np.unique(self._cluster[self._known])
+        groups = len(labelled_clusters)
         wider = 1.0 if normal or groups == self._few else math.sqrt(groups / (groups - 1))
         error = math.sqrt(float(pushed @ pushed)) * wider
         if normal:
@@ -146,7 +141,7 @@ class StratifiedSums:
         reach = float(
             stdtrit(
                 _freedom(
-                    pushed[seen],
+                    pushed[labelled_clusters],
                     max(1, groups - len(self._strata)),
                     WEIGHED_KURTOSIS if self._whole else KURTOSIS,
                 ),
@@ -158,25 +153,25 @@ class StratifiedSums:
         return Estimate(value, low, high, self._few, method, confidence, note, se=error)
 
 
-def _merged_strata(stratum: IntArray, known: BoolArray, side: BoolArray) -> IntArray:
+def _merged_strata(stratum: IntArray, labelled: BoolArray, side: BoolArray) -> IntArray:
     """The strata of one side, those with fewer than two labels put together with the best labelled one."""
-    found = stratum.copy()
-    counts = {name: int((known & side & (stratum == name)).sum()) for name in np.unique(stratum[side])}
+    merged = stratum.copy()
+    counts = {name: int((labelled & side & (stratum == name)).sum()) for name in np.unique(stratum[side])}
     largest = max(counts, key=lambda name: counts[name])
     for name, number in counts.items():
         if number < 2:
-            found[side & (found == name)] = largest
-    return found
+            merged[side & (merged == name)] = largest
+    return merged
 
 
-def _freedom(pushed: FloatArray, most: int, counted: float) -> float:
+def _freedom(pushed: FloatArray, limit: int, kurtosis_weight: float) -> float:
     """Degrees of freedom of a variance that few large influences make up, by their kurtosis."""
     n = len(pushed)
     square = float((pushed**2).mean())
     if square == 0 or n < 3:
-        return max(1.0, float(most))
-    excess = counted * max(0.0, float((pushed**4).mean()) / square**2 - 3)
-    return max(1.0, 2 / (2 / max(1, most) + excess / n))
+        return max(1.0, float(limit))
+    excess = kurtosis_weight * max(0.0, float((pushed**4).mean()) / square**2 - 3)
+    return max(1.0, 2 / (2 / max(1, limit) + excess / n))
 
 
 def _bounds(
@@ -209,8 +204,8 @@ def _bounds(
             "the estimate lies at an end of the scale",
         )
     logit, step = math.log(share / (1 - share)), reach * error / width / (share * (1 - share))
-    down, up = (1 / (1 + math.exp(-max(-700.0, min(700.0, logit + side)))) for side in (-step, step))
-    return low + width * down, low + width * up, ""
+    left, right = (1 / (1 + math.exp(-max(-700.0, min(700.0, logit + side)))) for side in (-step, step))
+    return low + width * left, low + width * right, ""
 
 
 def rarest_share(groups: int, confidence: float) -> float:
@@ -292,10 +287,10 @@ def rectified_quantile(
     The interval is of all values at which the corrected share may be `share`, by a score test: its error is taken to be what it
     would be if it were `share`. On a short scale it is a run of its points, and holds more often than asked for.
     """
-    seen = np.unique(np.concatenate([labels[~np.isnan(labels)], scores[~np.isnan(scores)]]))
-    if len(seen) > MOST_VALUES:
-        seen = np.unique(np.quantile(seen, np.linspace(0, 1, MOST_VALUES), method="nearest"))
-    below = [
+    values = np.unique(np.concatenate([labels[~np.isnan(labels)], scores[~np.isnan(scores)]]))
+    if len(values) > MOST_VALUES:
+        values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_VALUES), method="nearest"))
+    shares = [
         rectified_mean(
             np.where(np.isnan(labels), np.nan, labels <= value),
             np.where(np.isnan(scores), np.nan, scores <= value),
@@ -304,14 +299,14 @@ def rectified_quantile(
             confidence=confidence,
             normal=normal,
         )
-        for value in seen
+        for value in values
     ]
     groups = 0 if normal else len(np.unique(labelling.cluster[~np.isnan(labels)]))
     method = "prediction-powered quantile (PPI++)"
     return Rectified(
-        _quantile(seen, [each.estimate for each in below], share, groups, method),
-        _quantile(seen, [each.labels_alone for each in below], share, groups, "labels alone"),
-        float(np.nanmean([each.power for each in below])) if below else math.nan,
+        _quantile(values, [s.estimate for s in shares], share, groups, method),
+        _quantile(values, [s.labels_alone for s in shares], share, groups, "labels alone"),
+        float(np.nanmean([s.power for s in shares])) if shares else math.nan,
     )
 
 
@@ -334,58 +329,58 @@ def rectified_slopes(
 
     Labels must have been drawn at random.
     """
-    known = labelling.labelled & ~np.isnan(labels)
-    other = ~known & ~np.isnan(scores)
-    known &= ~np.isnan(scores)
-    n, many, size = int(known.sum()), int(other.sum()), columns.shape[1]
-    groups = len(np.unique(labelling.cluster[known]))
+    rated = labelling.labelled & ~np.isnan(labels)
+    unrated = ~rated & ~np.isnan(scores)
+    rated &= ~np.isnan(scores)
+    n, m, size = int(rated.sum()), int(unrated.sum()), columns.shape[1]
+    groups = len(np.unique(labelling.cluster[rated]))
     method = "prediction-powered least squares (PPI++)"
-    both = columns[known | other]
-    if groups < FEWEST + size or np.linalg.matrix_rank(columns[known]) < size:
-        why = f"{groups} labelled cases or groups are too few, or the columns do not vary among them"
-        nothing = undefined(why, method=method, n=n, confidence=confidence)
-        return [Rectified(nothing, nothing, math.nan)] * size
-    inverse = np.linalg.inv(both.T @ both / len(both))
-    x, z, y, f, g = columns[known], columns[other], labels[known], scores[known], scores[other]
+    usable = columns[rated | unrated]
+    if groups < FEWEST + size or np.linalg.matrix_rank(columns[rated]) < size:
+        reason = f"{groups} labelled cases or groups are too few, or the columns do not vary among them"
+        blank = undefined(reason, method=method, n=n, confidence=confidence)
+        return [Rectified(blank, blank, math.nan)] * size
+    inverse = np.linalg.inv(usable.T @ usable / len(usable))
+    x, z, y, f, g = columns[rated], columns[unrated], labels[rated], scores[rated], scores[unrated]
 
     def coefficients(weight: float) -> FloatArray:
-        ahead = np.linalg.lstsq(z, weight * g, rcond=None)[0] if many else np.zeros(size)
-        return np.asarray(ahead + np.linalg.lstsq(x, y - weight * f, rcond=None)[0])
+        predicted = np.linalg.lstsq(z, weight * g, rcond=None)[0] if m else np.zeros(size)
+        return np.asarray(predicted + np.linalg.lstsq(x, y - weight * f, rcond=None)[0])
 
     def slopes(at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return x * (x @ at - y)[:, None], x * (x @ at - f)[:, None], z * (z @ at - g)[:, None]
 
     if power is None:
-        own, hat, beyond = slopes(coefficients(1.0))
-        shared = (own - own.mean(axis=0)).T @ (hat - hat.mean(axis=0)) / n
+        label_slopes, hat, beyond = slopes(coefficients(1.0))
+        cross = (label_slopes - label_slopes.mean(axis=0)).T @ (hat - hat.mean(axis=0)) / n
         spread = np.cov(np.concatenate([hat, beyond]).T).reshape(size, size)
-        above = (inverse @ (shared + shared.T) @ inverse)[coordinate, coordinate]
-        below = 2 * (1 + n / many) * (inverse @ spread @ inverse)[coordinate, coordinate] if many else 0.0
-        power = float(np.clip(above / below, 0, 1)) if below > 0 else 0.0
+        covariance = (inverse @ (cross + cross.T) @ inverse)[coordinate, coordinate]
+        variance = 2 * (1 + n / m) * (inverse @ spread @ inverse)[coordinate, coordinate] if m else 0.0
+        power = float(np.clip(covariance / variance, 0, 1)) if variance > 0 else 0.0
     code = np.unique(labelling.cluster, return_inverse=True)[1]
     # A case that pulls the line towards itself has too small a residual (HC3).
     spare = 1 / (1 - np.minimum((x @ np.linalg.inv(x.T @ x) * x).sum(axis=1), 0.9))
 
-    def estimates(weight: float, how: str) -> list[Estimate]:
+    def estimates(weight: float, name: str) -> list[Estimate]:
         at = coefficients(weight)
-        own, hat, beyond = slopes(at)
-        part = own - weight * hat
-        each = np.zeros((len(labels), size))
+        label_slopes, hat, beyond = slopes(at)
+        part = label_slopes - weight * hat
+        influences = np.zeros((len(labels), size))
         small = math.sqrt(n / (n - 1)) if normal else spare[:, None] * math.sqrt(n / (n - 1 - bool(weight)))
-        each[known] = (part - part.mean(axis=0)) / n * small
-        if many > 1:
-            each[other] = weight * (beyond - beyond.mean(axis=0)) / many * math.sqrt(many / (many - 1))
-        pushed = np.stack([np.bincount(code, weights=column) for column in (each @ inverse).T])
+        influences[rated] = (part - part.mean(axis=0)) / n * small
+        if m > 1:
+            influences[unrated] = weight * (beyond - beyond.mean(axis=0)) / m * math.sqrt(m / (m - 1))
+        pushed = np.stack([np.bincount(code, weights=column) for column in (influences @ inverse).T])
         error = np.sqrt((pushed**2).sum(axis=1))
         reach = ndtri((1 + confidence) / 2) if normal else stdtrit(groups - size, (1 + confidence) / 2)
         return [
-            Estimate(float(b), float(b - reach * e), float(b + reach * e), n, how, confidence, se=float(e))
+            Estimate(float(b), float(b - reach * e), float(b + reach * e), n, name, confidence, se=float(e))
             for b, e in zip(at, error, strict=True)
         ]
 
     return [
-        Rectified(mine, alone, power)
-        for mine, alone in zip(estimates(power, method), estimates(0.0, "labels alone"), strict=True)
+        Rectified(e, labels, power)
+        for e, labels in zip(estimates(power, method), estimates(0.0, "labels alone"), strict=True)
     ]
 
 
@@ -401,47 +396,47 @@ def _sum_of_sides(
     normal: bool,
 ) -> Rectified:
     """The sum over sides of the mean in each, taken with its sign."""
-    known = labelling.labelled & ~np.isnan(labels)
+    labelled = labelling.labelled & ~np.isnan(labels)
     method = METHODS[labelling.design]
-    groups = min(len(np.unique(labelling.cluster[known & here])) for _, here in sides)
+    groups = min(len(np.unique(labelling.cluster[labelled & side])) for _, side in sides)
     if groups < FEWEST:
-        why = f"{groups} labelled cases or groups are too few: {FEWEST} are needed"
-        nothing = undefined(why, method=method, n=int(known.sum()), confidence=confidence)
-        return Rectified(nothing, nothing, math.nan)
-    parts = StratifiedSums(sides, labels, scores, known, labelling)
+        reason = f"{groups} labelled cases or groups are too few: {FEWEST} are needed"
+        blank = undefined(reason, method=method, n=int(labelled.sum()), confidence=confidence)
+        return Rectified(blank, blank, math.nan)
+    parts = StratifiedSums(sides, labels, scores, labelled, labelling)
     weight = parts.best_power(clip) if power is None else power
-    rest = (ends, confidence, normal)
+    settings = (ends, confidence, normal)
     return Rectified(
-        parts.estimate(weight, method, *rest), parts.estimate(0.0, "labels alone", *rest), weight
+        parts.estimate(weight, method, *settings), parts.estimate(0.0, "labels alone", *settings), weight
     )
 
 
 def _quantile(
-    values: FloatArray, below: Sequence[Estimate], share: float, groups: int, method: str
+    values: FloatArray, shares: Sequence[Estimate], share: float, groups: int, method: str
 ) -> Estimate:
     """Where the shares at or below each value reach `share`; without `groups`, of labels, bounds are taken as they are."""
-    if not below or not below[0].defined:
-        return replace(below[0], method=method) if below else undefined("no value", method=method)
+    if not shares or not shares[0].defined:
+        return replace(shares[0], method=method) if shares else undefined("no value", method=method)
 
     def value_at(shares: list[float]) -> float:
-        up = np.maximum.accumulate(np.nan_to_num(np.array(shares), nan=0.0))
-        return float(values[min(int(np.searchsorted(up, share - 1e-12)), len(values) - 1)])
+        rising = np.maximum.accumulate(np.nan_to_num(np.array(shares), nan=0.0))
+        return float(values[min(int(np.searchsorted(rising, share - 1e-12)), len(values) - 1)])
 
-    at = value_at([each.value for each in below])
-    bounds = [_share_bounds(each, share, groups) if groups else (each.low, each.high) for each in below]
+    at = value_at([e.value for e in shares])
+    bounds = [_share_bounds(e, share, groups) if groups else (e.low, e.high) for e in shares]
     low, high = value_at([high for _, high in bounds]), value_at([low for low, _ in bounds])
-    error = below[int(np.searchsorted(values, at))].se
-    return Estimate(at, min(low, at), max(high, at), below[0].n, method, below[0].confidence, se=error)
+    error = shares[int(np.searchsorted(values, at))].se
+    return Estimate(at, min(low, at), max(high, at), shares[0].n, method, shares[0].confidence, se=error)
 
 
-def _share_bounds(below: Estimate, share: float, groups: int) -> tuple[float, float]:
+def _share_bounds(estimate: Estimate, share: float, groups: int) -> tuple[float, float]:
     """The bounds of a share at or below some value, its error being what it would be if that were `share`.
 
     By its own error a share near 0 would seem known to be near 0, or on the logit to be nearly anything.
     """
-    if below.se == 0:
-        rare = rarest_share(groups, below.confidence)
-        return below.value - rare, below.value + rare
-    middle = min(max(below.value, 0.5 / groups), 1 - 0.5 / groups)
-    reach = (below.high - below.value) * math.sqrt(share * (1 - share) / (middle * (1 - middle)))
-    return below.value - reach, below.value + reach
+    if estimate.se == 0:
+        rare = rarest_share(groups, estimate.confidence)
+        return estimate.value - rare, estimate.value + rare
+    middle = min(max(estimate.value, 0.5 / groups), 1 - 0.5 / groups)
+    reach = (estimate.high - estimate.value) * math.sqrt(share * (1 - share) / (middle * (1 - middle)))
+    return estimate.value - reach, estimate.value + reach

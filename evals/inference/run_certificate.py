@@ -81,39 +81,39 @@ def run_certificate(
     """
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        found = labelled_verdicts(store, human, rule=reference)
+        verdicts = labelled_verdicts(store, human, rule=reference)
     finally:
         if store is not run:
             store.release()
-    chosen = found.arm(arm)
-    found, drawn = _used_labels(found, draw, Draws(seed).rng())
-    names = found.attributes(chosen, attribute)
+    chosen_arm = verdicts.arm(arm)
+    verdicts, draw_words = _used_labels(verdicts, draw, Draws(seed).rng())
+    names = verdicts.attributes(chosen_arm, attribute)
     part = delta / max(1, len(names))
     draws = Draws(seed)
     certificates = {
         name: _certificate(
-            found.of(chosen.name, name), chosen.rubric.scale_of(name), within, risk, part, draws
+            verdicts.of(chosen_arm.name, name), chosen_arm.rubric.scale_of(name), within, risk, part, draws
         )
         for name in names
     }
-    most = max((each.labels for each in certificates.values()), default=0)
+    most_labels = max((c.labels for c in certificates.values()), default=0)
     fewest = fewest_labels(risk, part)
-    if most < fewest:
+    if most_labels < fewest:
         share = f" (each of {len(names)} attributes has its part of delta)" if len(names) > 1 else ""
         raise VenireError(
-            f"{most} labelled verdicts are too few to certify an error of at most {risk:g} with probability {1 - delta:g}{share}",
+            f"{most_labels} labelled verdicts are too few to certify an error of at most {risk:g} with probability {1 - delta:g}{share}",
             remedy=f"label at least {fewest} cases, drawn at random; more where some of them are wrong",
         )
     rule = AcceptanceRule(
         risk=risk,
         delta=delta,
         within=within,
-        arm=chosen.name,
-        judged_by=judged_by(chosen.jury, chosen.rubric, chosen.manifest),
-        attributes={name: _attribute_rule(each) for name, each in certificates.items()},
-        labelled={name: _sample(found.of(chosen.name, name)) for name in names},
+        arm=chosen_arm.name,
+        judged_by=judged_by(chosen_arm.jury, chosen_arm.rubric, chosen_arm.manifest),
+        attributes={name: _attribute_rule(c) for name, c in certificates.items()},
+        labelled={name: _sample(verdicts.of(chosen_arm.name, name)) for name in names},
     )
-    return _run_certificate(rule, found, chosen, certificates, draws, drawn)
+    return _run_certificate(rule, verdicts, chosen_arm, certificates, draws, draw_words)
 
 
 def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None = None, seed: int = 0) -> RunCertificate:  # fmt: skip
@@ -124,15 +124,15 @@ def apply_rule(run: Store | Path | str, rule: AcceptanceRule, *, arm: str | None
     """
     store = run if isinstance(run, Store) else Store.read(run)
     try:
-        found = labelled_verdicts(store, None)
+        verdicts = labelled_verdicts(store, None)
     finally:
         if store is not run:
             store.release()
-    known = [each.name for each in found.arms]
-    chosen = found.arm(arm or (rule.arm if rule.arm in known else None))
-    now = judged_by(chosen.jury, chosen.rubric, chosen.manifest)
-    refuse_other_jury(rule, now, presided=protocol(chosen.jury.protocol).orchestrator)
-    return _run_certificate(rule, found, chosen, {}, Draws(seed), APPLIED)
+    names = [a.name for a in verdicts.arms]
+    chosen_arm = verdicts.arm(arm or (rule.arm if rule.arm in names else None))
+    current_judge = judged_by(chosen_arm.jury, chosen_arm.rubric, chosen_arm.manifest)
+    refuse_other_jury(rule, current_judge, presided=protocol(chosen_arm.jury.protocol).orchestrator)
+    return _run_certificate(rule, verdicts, chosen_arm, {}, Draws(seed), APPLIED)
 
 
 def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArray:
@@ -149,8 +149,8 @@ def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArra
             "on a scale of any numbers no two are the same",
             remedy="say with --within how far a verdict may be from people's reference",
         )
-    allowed = max(within, min(steps, default=0.0) / 2)
-    return np.asarray((table["score"] - table["reference"]).abs() > allowed + 1e-9)
+    tolerance = max(within, min(steps, default=0.0) / 2)
+    return np.asarray((table["score"] - table["reference"]).abs() > tolerance + 1e-9)
 
 
 def _labelled_rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -160,96 +160,97 @@ def _labelled_rows(table: pd.DataFrame) -> pd.DataFrame:
 def _certificate(
     table: pd.DataFrame, scale: Scale, within: float, risk: float, delta: float, draws: Draws
 ) -> Certificate:
-    known = _labelled_rows(table)
+    labelled = _labelled_rows(table)
     return certificate(
-        known["confidence"].to_numpy(float),
-        verdict_errors(known, scale, within),
-        known["cluster"].to_numpy(),
+        labelled["confidence"].to_numpy(float),
+        verdict_errors(labelled, scale, within),
+        labelled["cluster"].to_numpy(),
         risk=risk,
         delta=delta,
         rng=draws.rng(),
     )
 
 
-def _attribute_rule(found: Certificate) -> AttributeRule:
-    shown = found.threshold is not None
+def _attribute_rule(shown_certificate: Certificate) -> AttributeRule:
+    is_shown = shown_certificate.threshold is not None
     return AttributeRule(
-        threshold=found.threshold,
-        labels=found.accepted if shown else 0,
-        errors=found.errors if shown else 0,
-        bound=round(found.bound, PLACES) if shown else None,
+        threshold=shown_certificate.threshold,
+        labels=shown_certificate.accepted if is_shown else 0,
+        errors=shown_certificate.errors if is_shown else 0,
+        bound=round(shown_certificate.bound, PLACES) if is_shown else None,
     )
 
 
 def _used_labels(
-    found: LabelledVerdicts, draw: pd.DataFrame | None, rng: np.random.Generator
+    verdicts: LabelledVerdicts, draw: pd.DataFrame | None, rng: np.random.Generator
 ) -> tuple[LabelledVerdicts, str]:
     """The verdicts with the labels of an even draw alone, and how they were drawn; without a draw, with all of them."""
     if draw is None:
-        return found, _assumption(found.table)
-    used, said = even_draw(draw, found.table["case"].nunique(), rng)
-    table = found.table
-    labelled, drawn = set(table.loc[table["reference"].notna(), "case"]), set(draw["case"])
-    if not labelled & drawn:
+        return verdicts, _assumption(verdicts.table)
+    even_cases, draw_words = even_draw(draw, verdicts.table["case"].nunique(), rng)
+    table = verdicts.table
+    labelled, drawn_cases = set(table.loc[table["reference"].notna(), "case"]), set(draw["case"])
+    if not labelled & drawn_cases:
         raise VenireError(
             "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
         )
-    notes = list(found.notes)
-    if extra := len(labelled - drawn):
+    notes = list(verdicts.notes)
+    if extra := len(labelled - drawn_cases):
         notes.append(f"{extra} labelled cases are not in the draw: left out")
-    if silent := len(drawn & set(table["case"]) - labelled):
+    if silent := len(drawn_cases & set(table["case"]) - labelled):
         notes.append(f"{silent} drawn cases have no label: taken as missing by chance")
-    even = table.assign(reference=table["reference"].where(table["case"].isin(list(used))))
-    return replace(found, table=even, notes=tuple(notes)), said
+    even_table = table.assign(reference=table["reference"].where(table["case"].isin(list(even_cases))))
+    return replace(verdicts, table=even_table, notes=tuple(notes)), draw_words
 
 
 def _assumption(table: pd.DataFrame) -> str:
     """That labels are taken as drawn at random, and where in the run they lie together."""
     labelled = table.groupby("case", sort=False)["reference"].count().to_numpy() > 0
-    many, places = int(labelled.sum()), np.flatnonzero(labelled)
-    told = "Assumed: labels are of cases drawn at random; no draw was given (--draw, from `venire triage --for estimate --design random`)."
-    if 1 < many < len(labelled) and places[-1] - places[0] + 1 == many:
-        told += f" The {many} labelled cases follow one another in the run: that is a random draw only if the cases stand in random order."
-    return told
+    count, places = int(labelled.sum()), np.flatnonzero(labelled)
+    sentence = "Assumed: labels are of cases drawn at random; no draw was given (--draw, from `venire triage --for estimate --design random`)."
+    if 1 < count < len(labelled) and places[-1] - places[0] + 1 == count:
+        sentence += f" The {count} labelled cases follow one another in the run: that is a random draw only if the cases stand in random order."
+    return sentence
 
 
 def _sample(table: pd.DataFrame) -> SignalSample:
-    known = _labelled_rows(table)
+    labelled = _labelled_rows(table)
     return SignalSample(
-        clusters=tuple(pd.factorize(known["cluster"])[0].tolist()),
+        clusters=tuple(pd.factorize(labelled["cluster"])[0].tolist()),
         signals={
-            name: tuple(None if np.isnan(x) else round(float(x), PLACES) for x in known[name])
+            name: tuple(None if np.isnan(x) else round(float(x), PLACES) for x in labelled[name])
             for name in WATCHED
         },
-        systems=tuple(known["system"].fillna("").astype(str)),
+        systems=tuple(labelled["system"].fillna("").astype(str)),
     )
 
 
 def _run_certificate(
     rule: AcceptanceRule,
-    found: LabelledVerdicts,
+    verdicts: LabelledVerdicts,
     arm: Arm,
     certificates: Mapping[str, Certificate],
     draws: Draws,
-    drawn: str,
+    draw_words: str,
 ) -> RunCertificate:
-    mine = found.table[
-        (found.table["arm"] == arm.name) & found.table["attribute"].isin(list(rule.attributes))
+    subset = verdicts.table[
+        (verdicts.table["arm"] == arm.name) & verdicts.table["attribute"].isin(list(rule.attributes))
     ]
-    rows = mine[["case", "attribute", "status", "value", "confidence"]].assign(
-        labelled=mine["reference"].notna(),
+    rows = subset[["case", "attribute", "status", "value", "confidence"]].assign(
+        labelled=subset["reference"].notna(),
         why=[
             escalation_reason(rule, attribute, status, sure)
             for attribute, status, sure in zip(
-                mine["attribute"], mine["status"], mine["confidence"], strict=True
+                subset["attribute"], subset["status"], subset["confidence"], strict=True
             )
         ],
     )
     shifts = {
-        name: _shift(rule.labelled[name], mine[mine["attribute"] == name], draws) for name in rule.labelled
+        name: _shift(rule.labelled[name], subset[subset["attribute"] == name], draws)
+        for name in rule.labelled
     }
     return RunCertificate(
-        arm.name, rule, certificates, rows.reset_index(drop=True), shifts, drawn, found.notes
+        arm.name, rule, certificates, rows.reset_index(drop=True), shifts, draw_words, verdicts.notes
     )
 
 
@@ -282,12 +283,12 @@ def certificate_json(run: str, found: RunCertificate) -> dict[str, Any]:
         "labels_drawn": found.drawn,
         "attributes": {
             name: {
-                **each.model_dump(),
+                **attribute_rule.model_dump(),
                 "accepted": int((_of(found, name)["why"] == "").sum()),
                 "verdicts": len(_of(found, name)),
                 **(_labels_json(found.certificates[name]) if name in found.certificates else {}),
             }
-            for name, each in rule.attributes.items()
+            for name, attribute_rule in rule.attributes.items()
         },
         "accepted": len(found.accepted),
         "to_people": len(found.for_people),
@@ -295,13 +296,13 @@ def certificate_json(run: str, found: RunCertificate) -> dict[str, Any]:
         "verdicts": records(verdicts.assign(accepted=verdicts["why"] == "")),
         "shift": {
             name: {
-                "signal": each.signal,
-                "distance": None if math.isnan(each.distance) else each.distance,
-                "p": None if math.isnan(each.p) else each.p,
-                "found": each.found,
-                "note": each.note,
+                "signal": shift.signal,
+                "distance": None if math.isnan(shift.distance) else shift.distance,
+                "p": None if math.isnan(shift.p) else shift.p,
+                "found": shift.found,
+                "note": shift.note,
             }
-            for name, each in found.shifts.items()
+            for name, shift in found.shifts.items()
         },
         "sentences": certificate_lines(found),
         "notes": list(found.notes),
@@ -355,17 +356,17 @@ def certificate_lines(found: RunCertificate) -> list[str]:
 def guarantee(found: RunCertificate) -> str:
     """What holds of the accepted verdicts, and of what it says nothing."""
     rule = found.rule
-    if all(each.threshold is None for each in rule.attributes.values()):
+    if all(attribute_rule.threshold is None for attribute_rule in rule.attributes.values()):
         return f"Nothing may be accepted unseen: no set of verdicts is shown to be wrong in at most {rule.risk:.1%}."
-    near = f" (further than {rule.within:g} from people's reference)" if rule.within else ""
-    moved = [name for name, shift in found.shifts.items() if shift.found]
+    distance = f" (further than {rule.within:g} from people's reference)" if rule.within else ""
+    shifted_names = [name for name, shift in found.shifts.items() if shift.found]
     but = (
-        f" The other cases of this run are not like the labelled ones ({', '.join(moved)}): it is not shown for them."
-        if moved
+        f" The other cases of this run are not like the labelled ones ({', '.join(shifted_names)}): it is not shown for them."
+        if shifted_names
         else ""
     )
     return (
-        f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{near}, with probability {1 - rule.delta:.1%} over the draw of "
+        f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{distance}, with probability {1 - rule.delta:.1%} over the draw of "
         "the labels, on cases drawn like the labelled ones. Guaranteed is the error among the accepted, not how many are."
         + but
     )
@@ -373,10 +374,10 @@ def guarantee(found: RunCertificate) -> str:
 
 def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
     """Where each number comes from: the labels that the rule was shown on, and the verdicts of this run."""
-    shown = found.certificates.get(attribute)
+    own_certificate = found.certificates.get(attribute)
     whence = (
-        f" of the {shown.labels} labelled verdicts that were reached"
-        if shown
+        f" of the {own_certificate.labels} labelled verdicts that were reached"
+        if own_certificate
         else " labelled verdicts of the other run"
     )
     verdicts = _of(found, attribute)
@@ -387,23 +388,23 @@ def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
     )
 
 
-def _why_nothing(each: Certificate) -> str:
-    seen = f"{each.errors} of the {each.accepted} surest labelled verdicts are wrong"
-    if each.labels < each.fewest:
-        return f"{each.labels} labels are too few to show anything: at least {each.fewest} are needed, all of them right"
-    if each.needed is None:
-        return f"{seen}: at that rate no number of labels would show an error of at most {each.risk:.1%}"
-    return f"{seen}: at that rate about {max(each.needed, each.labels + 1)} labels would show it"
+def _why_nothing(c: Certificate) -> str:
+    errors = f"{c.errors} of the {c.accepted} surest labelled verdicts are wrong"
+    if c.labels < c.fewest:
+        return f"{c.labels} labels are too few to show anything: at least {c.fewest} are needed, all of them right"
+    if c.needed is None:
+        return f"{errors}: at that rate no number of labels would show an error of at most {c.risk:.1%}"
+    return f"{errors}: at that rate about {max(c.needed, c.labels + 1)} labels would show it"
 
 
-def _labels_json(each: Certificate) -> dict[str, Any]:
+def _labels_json(c: Certificate) -> dict[str, Any]:
     return {
-        "labelled": each.labels,
-        "delta": each.delta,
-        "tried": {"labels": each.accepted, "errors": each.errors},
-        "fewest_labels": each.fewest,
-        "labels_needed": each.needed,
-        "grouped": each.grouped,
+        "labelled": c.labels,
+        "delta": c.delta,
+        "tried": {"labels": c.accepted, "errors": c.errors},
+        "fewest_labels": c.fewest,
+        "labels_needed": c.needed,
+        "grouped": c.grouped,
     }
 
 

@@ -83,31 +83,31 @@ def shift_test(
         )
     cluster = np.concatenate([old_cluster, new_cluster + old_cluster.max() + 1])
     code = np.unique(cluster, return_inverse=True)[1]
-    first = np.zeros(int(code.max()) + 1, dtype=bool)
-    first[code[: len(old_cluster)]] = True
-    drawn = np.stack([first, *(rng.permuted(np.tile(first, (PERMUTATIONS, 1)), axis=1))])
+    is_old = np.zeros(int(code.max()) + 1, dtype=bool)
+    is_old[code[: len(old_cluster)]] = True
+    exchanges = np.stack([is_old, *(rng.permuted(np.tile(is_old, (PERMUTATIONS, 1)), axis=1))])
     distances = np.stack(
-        [_distances(np.concatenate([old[name], new[name]]), code, drawn) for name in names], axis=1
+        [_distances(np.concatenate([old[name], new[name]]), code, exchanges) for name in names], axis=1
     )
     # By signal, the share of draws that lie as far apart as each draw does: signals of any kind are then alike.
-    alone = 1 - (rankdata(np.round(distances, 12), method="min", axis=0) - 1) / len(distances)
-    least = alone.min(axis=1)
-    at = int(np.lexsort((-distances[0], alone[0]))[0])
+    single_p = 1 - (rankdata(np.round(distances, 12), method="min", axis=0) - 1) / len(distances)
+    least = single_p.min(axis=1)
+    at = int(np.lexsort((-distances[0], single_p[0]))[0])
     return Shift(names[at], float(distances[0, at]), float((least <= least[0] + 1e-12).mean()))
 
 
-def _distances(values: Values, code: IntArray, drawn: BoolArray) -> FloatArray:
+def _distances(values: Values, code: IntArray, exchanges: BoolArray) -> FloatArray:
     """Of each draw of which clusters are old, the distance between the distributions of the old and the new."""
     words = values.dtype.kind not in "fi"
     level = np.unique(values if words else _below_where_unknown(values.astype(float)), return_inverse=True)[1]
     order = np.argsort(level, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(level[order])), len(order) - 1)
-    mine = np.cumsum(drawn[:, code[order]], axis=1, dtype=np.int32)[:, ends]
-    theirs = ends + 1 - mine
-    apart = mine / mine[:, -1:] - theirs / theirs[:, -1:]
+    old_counts = np.cumsum(exchanges[:, code[order]], axis=1, dtype=np.int32)[:, ends]
+    new_counts = ends + 1 - old_counts
+    gaps = old_counts / old_counts[:, -1:] - new_counts / new_counts[:, -1:]
     if words:
-        return np.asarray(np.abs(np.diff(apart, axis=1, prepend=0.0)).sum(axis=1) / 2)
-    return np.asarray(np.abs(apart).max(axis=1))
+        return np.asarray(np.abs(np.diff(gaps, axis=1, prepend=0.0)).sum(axis=1) / 2)
+    return np.asarray(np.abs(gaps).max(axis=1))
 
 
 def _below_where_unknown(values: FloatArray) -> FloatArray:
@@ -133,16 +133,16 @@ class RunShift:
         """What may be compared, and the shift with its interval."""
         if not self.changes:
             return (f"{self.arm} is the same jury in both runs: their scores may be compared as they are.",)
-        told = [
+        sentences = [
             f"{self.arm} is not the same jury in both runs ({'; '.join(self.changes)}): scores are compared by {self.anchors} anchor cases."
         ]
-        for name, found in self.shifts.items():
-            told.append(
-                f"{name}: the change moved scores by {estimate_phrase(found, '+.3f', '+.3f')} on the same cases."
-                if found.defined
-                else f"{name}: the shift is not known: {found.note}."
+        for name, shift in self.shifts.items():
+            sentences.append(
+                f"{name}: the change moved scores by {estimate_phrase(shift, '+.3f', '+.3f')} on the same cases."
+                if shift.defined
+                else f"{name}: the shift is not known: {shift.note}."
             )
-        return tuple(told)
+        return tuple(sentences)
 
 
 def run_shift(now: Path | str, before: Path | str, *, arm: str | None = None) -> RunShift:
@@ -152,75 +152,72 @@ def run_shift(now: Path | str, before: Path | str, *, arm: str | None = None) ->
         VenireError: The jury changed (model, persona, prompt, rubric, adapter, protocol) and fewer than five cases with the
             same text were judged by both.
     """
-    first, second = Store.read(before), Store.read(now)
+    old_store, new_store = Store.read(before), Store.read(now)
     try:
-        then, later = labelled_verdicts(first, None), labelled_verdicts(second, None)
-        old, new = _same_arm(then, later, arm)
-        shared = _anchors(first, second, then.table, later.table, old, new)
+        old_set, new_set = labelled_verdicts(old_store, None), labelled_verdicts(new_store, None)
+        old, new = _same_arm(old_set, new_set, arm)
+        both = _anchors(old_store, new_store, old_set.table, new_set.table, old, new)
     finally:
-        first.release()
-        second.release()
+        old_store.release()
+        new_store.release()
     changes = tuple(
         manifest_changes(
-            *(
-                {part: value for part, value in each.manifest.items() if part not in _WITHOUT}
-                for each in (old, new)
-            )
+            *({part: value for part, value in a.manifest.items() if part not in _WITHOUT} for a in (old, new))
         )
     )
-    if changes and len(shared) < FEWEST:
+    if changes and len(both) < FEWEST:
         raise VenireError(
-            f"{new.name} is not the same jury in both runs: {'; '.join(changes)}; {len(shared)} cases were judged by both",
+            f"{new.name} is not the same jury in both runs: {'; '.join(changes)}; {len(both)} cases were judged by both",
             remedy=f"run both juries on the same {FEWEST} cases or more (anchors), so that the shift can be measured, or rerun the earlier cases",
         )
     names = [name for name in new.rubric.names if name in old.rubric.names]
-    shifts = {name: _shift(then, later, old, new, name, shared) for name in names}
+    shifts = {name: _shift(old_set, new_set, old, new, name, both) for name in names}
     return RunShift(
-        new.name, changes, len(shared), shifts, _means(then, later, old, new, names, shifts, bool(changes))
+        new.name, changes, len(both), shifts, _means(old_set, new_set, old, new, names, shifts, bool(changes))
     )
 
 
-def _same_arm(then: LabelledVerdicts, later: LabelledVerdicts, arm: str | None) -> tuple[Arm, Arm]:
-    new = later.arm(arm)
-    old = next((each for each in then.arms if each.name == new.name), None)
+def _same_arm(old_set: LabelledVerdicts, new_set: LabelledVerdicts, arm: str | None) -> tuple[Arm, Arm]:
+    new = new_set.arm(arm)
+    old = next((a for a in old_set.arms if a.name == new.name), None)
     if old is None:
-        known = [each.name for each in then.arms]
-        raise VenireError(f"the earlier run has no arm {new.name!r}", remedy=nearest(new.name, known))
+        names = [a.name for a in old_set.arms]
+        raise VenireError(f"the earlier run has no arm {new.name!r}", remedy=nearest(new.name, names))
     return old, new
 
 
 def _anchors(
-    first: Store, second: Store, then: pd.DataFrame, later: pd.DataFrame, old: Arm, new: Arm
+    old_store: Store, new_store: Store, early: pd.DataFrame, late: pd.DataFrame, old: Arm, new: Arm
 ) -> list[str]:
     """The cases that both judged, with the same text where the text was kept."""
-    both = set(then.loc[then["arm"] == old.name, "case"]) & set(later.loc[later["arm"] == new.name, "case"])
-    if first.redacted or second.redacted:
-        return sorted(both)
-    found = []
-    for name in sorted(both):
-        one, other = first.case(name), second.case(name)
-        if one is not None and other is not None and case_fingerprint(one) == case_fingerprint(other):
-            found.append(name)
-    return found
+    shared = set(early.loc[early["arm"] == old.name, "case"]) & set(late.loc[late["arm"] == new.name, "case"])
+    if old_store.redacted or new_store.redacted:
+        return sorted(shared)
+    anchors = []
+    for name in sorted(shared):
+        was, is_now = old_store.case(name), new_store.case(name)
+        if was is not None and is_now is not None and case_fingerprint(was) == case_fingerprint(is_now):
+            anchors.append(name)
+    return anchors
 
 
 def _shift(
-    then: LabelledVerdicts, later: LabelledVerdicts, old: Arm, new: Arm, name: str, shared: list[str]
+    early: LabelledVerdicts, late: LabelledVerdicts, old: Arm, new: Arm, name: str, anchors: list[str]
 ) -> Estimate:
-    mine = later.of(new.name, name).set_index("case").reindex(shared)
-    before = then.of(old.name, name).set_index("case")["score"].reindex(shared).to_numpy(float)
-    after = mine["score"].to_numpy(float)
-    known = ~np.isnan(before) & ~np.isnan(after)
-    ordered = later.questions[name].scale.ordered
-    gap = np.where(known, after - before if ordered else (after != before).astype(float), np.nan)
-    cluster = pd.factorize(mine["cluster"])[0]
-    made = rectified_mean(gap, np.zeros(len(gap)), Labelling.random(known, cluster), power=0.0).labels_alone
-    return Estimate(made.value, made.low, made.high, made.n, "mean difference on anchor cases; t interval", made.confidence, made.note, se=made.se)  # fmt: skip
+    new_rows = late.of(new.name, name).set_index("case").reindex(anchors)
+    before = early.of(old.name, name).set_index("case")["score"].reindex(anchors).to_numpy(float)
+    after = new_rows["score"].to_numpy(float)
+    valid = ~np.isnan(before) & ~np.isnan(after)
+    ordered = late.questions[name].scale.ordered
+    gap = np.where(valid, after - before if ordered else (after != before).astype(float), np.nan)
+    cluster = pd.factorize(new_rows["cluster"])[0]
+    mean = rectified_mean(gap, np.zeros(len(gap)), Labelling.random(valid, cluster), power=0.0).labels_alone
+    return Estimate(mean.value, mean.low, mean.high, mean.n, "mean difference on anchor cases; t interval", mean.confidence, mean.note, se=mean.se)  # fmt: skip
 
 
 def _means(
-    then: LabelledVerdicts,
-    later: LabelledVerdicts,
+    old_set: LabelledVerdicts,
+    new_set: LabelledVerdicts,
     old: Arm,
     new: Arm,
     names: list[str],
@@ -229,12 +226,10 @@ def _means(
 ) -> pd.DataFrame:
     rows = []
     for name in names:
-        if not later.questions[name].scale.ordered:
+        if not new_set.questions[name].scale.ordered:
             continue
-        before = float(then.of(old.name, name)["score"].mean())
-        after = float(later.of(new.name, name)["score"].mean())
-        off = shifts[name].value if changed else 0.0
-        rows.append(
-            (name, before, after, after - before, after - before - off if not math.isnan(off) else math.nan)
-        )
+        was = float(old_set.of(old.name, name)["score"].mean())
+        now = float(new_set.of(new.name, name)["score"].mean())
+        moved = shifts[name].value if changed else 0.0
+        rows.append((name, was, now, now - was, now - was - moved if not math.isnan(moved) else math.nan))
     return pd.DataFrame(rows, columns=["attribute", "before", "now", "difference", "corrected"])

@@ -145,8 +145,8 @@ def risk_table(metrics: Sequence[MeasuredMetric], worse: str, better: str) -> pd
         for case in (worse, better):
             if case not in metric.values:
                 raise VenireError(f"no case {case!r}", remedy=nearest(case, metric.values))
-        first, second = metric.values[worse], metric.values[better]
-        gap = first - second if metric.direction == "low" else second - first
+        worse_value, better_value = metric.values[worse], metric.values[better]
+        gap = worse_value - better_value if metric.direction == "low" else better_value - worse_value
         aligned = "undefined" if math.isnan(gap) else "yes" if gap > 0 else "tie" if gap == 0 else "no"
-        rows.append((metric.name, metric.family, metric.direction, first, second, aligned))
+        rows.append((metric.name, metric.family, metric.direction, worse_value, better_value, aligned))
     return pd.DataFrame(rows, columns=["metric", "family", "direction", "worse", "better", "aligned"])

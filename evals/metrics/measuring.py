@@ -48,19 +48,19 @@ def read_pairs(path: Path) -> list[TextPair]:
     `venire align --cases` writes it, has one whatever stands there for a jury to read.
     """
     pairs: list[TextPair] = []
-    seen: dict[str, int] = {}
+    line_by_id: dict[str, int] = {}
     for line, row in read_rows(path, required=("id",)):
         case = _text(row.get("id"))
         if not case.strip():
             raise InvalidFile(f"{path}:{line}: 'id' is missing", remedy="give every case an id of its own")
-        if case in seen:
+        if case in line_by_id:
             raise InvalidFile(
-                f"{path}:{line}: the id {case!r} was used on line {seen[case]}",
+                f"{path}:{line}: the id {case!r} was used on line {line_by_id[case]}",
                 remedy="give every case an id of its own",
             )
-        seen[case] = line
-        heard = "" if row.get("missed") in (True, "true", "True") else _text(row.get("output"))
-        pairs.append(TextPair(case, _text(row.get("reference")), heard, _text(row.get("group")) or None))  # fmt: skip
+        line_by_id[case] = line
+        output = "" if row.get("missed") in (True, "true", "True") else _text(row.get("output"))
+        pairs.append(TextPair(case, _text(row.get("reference")), output, _text(row.get("group")) or None))  # fmt: skip
     if not pairs:
         raise InvalidFile(f"{path}: no cases in it", remedy="write one case a line: id, reference, output")
     if not any(pair.reference.strip() for pair in pairs):
@@ -83,11 +83,11 @@ def measure(
     Raises:
         MissingExtra: None of them can be measured here. Where some can, the others have a note and no value.
     """
-    chosen = list(metrics) if metrics is not None else chosen_metrics()
+    metrics_used = list(metrics) if metrics is not None else chosen_metrics()
     texts = [(normal(pair.output), normal(pair.reference)) for pair in pairs]
     readings: dict[int, Mapping[str, Sequence[float]] | MissingExtra] = {}
-    measured: list[MeasuredMetric] = []
-    for metric in chosen:
+    results: list[MeasuredMetric] = []
+    for metric in metrics_used:
         if id(metric.measure) not in readings:
             try:
                 readings[id(metric.measure)] = metric.measure(texts, progress)
@@ -95,22 +95,22 @@ def measure(
                 readings[id(metric.measure)] = absent
         columns = readings[id(metric.measure)]
         if isinstance(columns, MissingExtra):
-            why = f"{columns.problem} ({columns.remedy})"
+            reason = f"{columns.problem} ({columns.remedy})"
             values = {pair.case: math.nan for pair in pairs}
-            measured.append(_metric_values(metric, values, {pair.case: why for pair in pairs}))
+            results.append(_metric_values(metric, values, {pair.case: reason for pair in pairs}))
             continue
         column = columns[metric.value] if metric.value else next(iter(columns.values()))
         values = {pair.case: float(value) for pair, value in zip(pairs, column, strict=True)}
         notes = {
-            pair.case: why
+            pair.case: reason
             for pair, (output, reference) in zip(pairs, texts, strict=True)
-            if (why := _note(metric, pair, output, reference))
+            if (reason := _note(metric, pair, output, reference))
         }
-        measured.append(_metric_values(metric, values, notes))
+        results.append(_metric_values(metric, values, notes))
     missing = [reading for reading in readings.values() if isinstance(reading, MissingExtra)]
     if missing and len(missing) == len(readings):
         raise missing[0]
-    return measured
+    return results
 
 
 def read_scores(
@@ -159,8 +159,8 @@ def read_scores(
     given_metrics = []
     for name, case_scores in values.items():
         scores = {case: case_scores.get(case, math.nan) for case in cases}
-        why = {case: "no score in the file" for case, value in scores.items() if math.isnan(value)}
-        given_metrics.append(MeasuredMetric(name, name, *kinds[name], ends, scores, why))
+        notes_by_case = {case: "no score in the file" for case, value in scores.items() if math.isnan(value)}
+        given_metrics.append(MeasuredMetric(name, name, *kinds[name], ends, scores, notes_by_case))
     return given_metrics, notes
 
 

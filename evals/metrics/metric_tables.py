@@ -35,18 +35,18 @@ class MetricDelta(NamedTuple):
 
 def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
     """Bars from zero, each with its interval; the more to the left, the better a metric follows people."""
-    shown = [each for each in deltas if each.delta.defined]
-    families = list(dict.fromkeys(each.family for each in shown))
-    ends = [end for each in shown for end in (each.delta.low, each.delta.high, each.delta.value) if not math.isnan(end)]  # fmt: skip
+    bars = [bar for bar in deltas if bar.delta.defined]
+    families = list(dict.fromkeys(bar.family for bar in bars))
+    ends = [end for bar in bars for end in (bar.delta.low, bar.delta.high, bar.delta.value) if not math.isnan(end)]  # fmt: skip
     reach = math.ceil(max([0.1, *(abs(end) for end in ends)]) * 10) / 10
     x = number_axis(-reach, reach, about=6, lines=True)
-    rows = name_axis([Tick(0, clip(each.title), "plain") for each in shown])
-    panel = Panel(x, rows, 440, max(1, len(shown)) * ROW, title="Severe less none, as quality")
-    for number, each in enumerate(shown):
-        colour = COLOURS[families.index(each.family) % len(COLOURS)]
-        panel.bar(number, each.delta.value, colour)
-        panel.interval((each.delta.low, number), (each.delta.high, number))
-        panel.note(number, decimal(each.delta.value, 3))
+    rows = name_axis([Tick(0, clip(bar.title), "plain") for bar in bars])
+    panel = Panel(x, rows, 440, max(1, len(bars)) * ROW, title="Severe less none, as quality")
+    for number, bar in enumerate(bars):
+        colour = COLOURS[families.index(bar.family) % len(COLOURS)]
+        panel.bar(number, bar.delta.value, colour)
+        panel.interval((bar.delta.low, number), (bar.delta.high, number))
+        panel.note(number, decimal(bar.delta.value, 3))
     panel.rule(x=0.0)
     key = legend(families, [COLOURS[number % len(COLOURS)] for number in range(len(families))])
     return Figure("Do metrics follow people?", [below([panel.picture(), key])])
@@ -78,39 +78,39 @@ class MetricReport:
 
     def sentences(self) -> list[str]:
         """What a reader must know."""
-        told = [f"Normalised by {self.normal.name}: {', '.join(self.normal.short_names)}."]
+        lines = [f"Normalised by {self.normal.name}: {', '.join(self.normal.short_names)}."]
         empty = sum(not pair.output.strip() for pair in self.pairs)
         if empty:
-            told.append(f"{empty} of {len(self.pairs)} outputs are missing, and are scored as empty texts.")
-        without = sum(not self.normal(pair.reference) for pair in self.pairs)
-        if without:
-            told.append(f"{without} references are empty after normalisation: nothing is measured there.")
+            lines.append(f"{empty} of {len(self.pairs)} outputs are missing, and are scored as empty texts.")
+        blank = sum(not self.normal(pair.reference) for pair in self.pairs)
+        if blank:
+            lines.append(f"{blank} references are empty after normalisation: nothing is measured there.")
         if self.labels is not None:
-            told += self._people_sentences(self.labels)
-        absent = {why: metric.title for metric in self.metrics for why in set(metric.notes.values()) if len(metric.notes) == len(self.pairs)}  # fmt: skip
-        told += [f"{title} has no value: {why}." for why, title in absent.items()]
-        return [*told, *(f"{note}." for note in self.notes)]
+            lines += self._people_sentences(self.labels)
+        absent = {reason: metric.title for metric in self.metrics for reason in set(metric.notes.values()) if len(metric.notes) == len(self.pairs)}  # fmt: skip
+        lines += [f"{title} has no value: {reason}." for reason, title in absent.items()]
+        return [*lines, *(f"{note}." for note in self.notes)]
 
     def _people_sentences(self, labels: PeopleLabels) -> list[str]:
-        rated = [labels.values[pair.case] for pair in self.pairs if pair.case in labels.values]
-        taken = ", taken for the worst as no rubric says which end is bad" if labels.assumed else ""
+        ratings = [labels.values[pair.case] for pair in self.pairs if pair.case in labels.values]
+        assumption = ", taken for the worst as no rubric says which end is bad" if labels.assumed else ""
         groups = len({pair.group for pair in self.pairs if pair.group})
-        how = f"{groups} groups" if groups else "cases"
-        wrong = [each.metric.title for each in self.tracked if each.has_wrong_sign(each.tracking.delta.value)]
-        told = [
-            f"People rated {labels.attribute} of {len(rated)} of the {len(self.pairs)} cases; severe is {labels.severe:g}{taken} "
-            f"({sum(value == labels.severe for value in rated)} cases), none is {labels.none:g} ({sum(value == labels.none for value in rated)}). "
-            f"Intervals leave out {how}, one at a time."
+        units = f"{groups} groups" if groups else "cases"
+        flips = [m.metric.title for m in self.tracked if m.has_wrong_sign(m.tracking.delta.value)]
+        lines = [
+            f"People rated {labels.attribute} of {len(ratings)} of the {len(self.pairs)} cases; severe is {labels.severe:g}{assumption} "
+            f"({sum(value == labels.severe for value in ratings)} cases), none is {labels.none:g} ({sum(value == labels.none for value in ratings)}). "
+            f"Intervals leave out {units}, one at a time."
         ]
-        told += [f"Of people's ratings: {note}." for note in labels.notes]
-        if wrong:
-            told.append(f"The sign is wrong (better scores where people see harm): {', '.join(wrong)}.")
-        return told
+        lines += [f"Of people's ratings: {note}." for note in labels.notes]
+        if flips:
+            lines.append(f"The sign is wrong (better scores where people see harm): {', '.join(flips)}.")
+        return lines
 
 
 def metrics_json(report: MetricReport) -> dict[str, Any]:
     """The report in the shape that other programs read; a value that does not exist is null, with a note."""
-    tracked = {each.metric.name: each for each in report.tracked}
+    tracked = {metric.metric.name: metric for metric in report.tracked}
     document: dict[str, Any] = {
         "metrics": {
             metric.name: {
@@ -135,20 +135,20 @@ def metrics_json(report: MetricReport) -> dict[str, Any]:
     return document
 
 
-def _tracking_json(each: TrackedMetric) -> dict[str, Any]:
-    found = each.tracking
+def _tracking_json(metric: TrackedMetric) -> dict[str, Any]:
+    track = metric.tracking
     return {
-        "delta": _signed_json(each, found.delta) | {"as_quality": _number(_quality(each))},
-        "kendall": _signed_json(each, found.kendall),
-        "auc": estimate_json(found.auc) | {"wrong_sign": found.auc.defined and found.auc.value < 0.5},
-        "auc_none": estimate_json(found.auc_none),
+        "delta": _signed_json(metric, track.delta) | {"as_quality": _number(_quality(metric))},
+        "kendall": _signed_json(metric, track.kendall),
+        "auc": estimate_json(track.auc) | {"wrong_sign": track.auc.defined and track.auc.value < 0.5},
+        "auc_none": estimate_json(track.auc_none),
     }
 
 
-def _signed_json(each: TrackedMetric, found: Estimate) -> dict[str, Any]:
-    return estimate_json(found) | {
-        "expected": each.expected,
-        "wrong_sign": each.has_wrong_sign(found.value),
+def _signed_json(metric: TrackedMetric, estimate: Estimate) -> dict[str, Any]:
+    return estimate_json(estimate) | {
+        "expected": metric.expected,
+        "wrong_sign": metric.has_wrong_sign(estimate.value),
     }
 
 
@@ -156,18 +156,18 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _quality(each: TrackedMetric) -> float:
+def _quality(metric: TrackedMetric) -> float:
     """Delta with an error rate turned: below zero where a metric follows people."""
-    return -each.tracking.delta.value if each.metric.direction == "low" else each.tracking.delta.value
+    return -metric.tracking.delta.value if metric.metric.direction == "low" else metric.tracking.delta.value
 
 
 def metrics_table(report: MetricReport) -> Table:
     """Metrics as rows: the mean of their values or, beside people, delta, tau and AUC; `!` marks a wrong sign."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    tracked = {each.metric.name: each for each in report.tracked}
+    rich_table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    tracked = {t.metric.name: t for t in report.tracked}
     heads = ("delta", "tau-b", "AUC") if tracked else ("family", "cases", "mean")
     for column in ("metric", "good is", *heads):
-        shown.add_column(column, overflow="fold")
+        rich_table.add_column(column, overflow="fold")
     for metric in report.metrics:
         values = [value for value in metric.values.values() if not math.isnan(value)]
         mean = f"{sum(values) / len(values):.3f}" if values else "–"
@@ -175,47 +175,47 @@ def metrics_table(report: MetricReport) -> Table:
         if not tracked:
             cells += [metric.family, str(len(values)), mean]
         if metric.name in tracked:
-            each = tracked[metric.name]
-            for found in (each.tracking.delta, each.tracking.kendall):
-                cells.append(_interval(found) + ("!" if each.has_wrong_sign(found.value) else ""))
-            cells.append(_interval(each.tracking.auc))
-        shown.add_row(*cells)
-    return shown
+            track = tracked[metric.name]
+            for value in (track.tracking.delta, track.tracking.kendall):
+                cells.append(_interval(value) + ("!" if track.has_wrong_sign(value.value) else ""))
+            cells.append(_interval(track.tracking.auc))
+        rich_table.add_row(*cells)
+    return rich_table
 
 
 def risk_terminal_table(risk: pd.DataFrame, worse: str, better: str) -> Table:
     """The two cases side by side, and whether each metric calls the first one worse."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    rich_table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("metric", "good is", worse, better, "risk-aligned?"):
-        shown.add_column(column, overflow="fold")
+        rich_table.add_column(column, overflow="fold")
     for row in risk.to_dict("records"):
         values = ["–" if math.isnan(row[side]) else f"{row[side]:.4f}" for side in ("worse", "better")]
-        shown.add_row(row["metric"], row["direction"], *values, row["aligned"])
-    return shown
+        rich_table.add_row(row["metric"], row["direction"], *values, row["aligned"])
+    return rich_table
 
 
-def _interval(found: Estimate) -> str:
-    return interval_words(found.value, found.low, found.high) if found.defined else "–"
+def _interval(estimate: Estimate) -> str:
+    return interval_words(estimate.value, estimate.low, estimate.high) if estimate.defined else "–"
 
 
 def tracking_table(report: MetricReport) -> pd.DataFrame:
     """One row for each metric and statistic."""
     rows = []
-    for each in report.tracked:
-        for name, found in zip(each.tracking._fields, each.tracking, strict=True):
+    for tracked in report.tracked:
+        for name, estimate in zip(tracked.tracking._fields, tracked.tracking, strict=True):
             signed = name in ("delta", "kendall")
             rows.append(
                 {
-                    "metric": each.metric.name,
-                    "family": each.metric.family,
-                    "good_is": each.metric.direction,
+                    "metric": tracked.metric.name,
+                    "family": tracked.metric.family,
+                    "good_is": tracked.metric.direction,
                     "statistic": name,
-                    "value": found.value,
-                    "low": found.low,
-                    "high": found.high,
-                    "n": found.n,
-                    "wrong_sign": each.has_wrong_sign(found.value) if signed else found.value < 0.5,
-                    "note": found.note,
+                    "value": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "n": estimate.n,
+                    "wrong_sign": tracked.has_wrong_sign(estimate.value) if signed else estimate.value < 0.5,
+                    "note": estimate.note,
                 }
             )
     return pd.DataFrame(rows)
@@ -233,25 +233,25 @@ def write_metrics(report: MetricReport, folder: Path) -> Path:
     tables, figures = {"values": values_table(report)}, {}
     if report.tracked:
         tables["tracking"] = tracking_table(report)
-        figures["deltas"] = metric_deltas_figure([_bar(each) for each in report.tracked])
-        drawn = figure(figures["deltas"], _CAPTION)
+        figures["deltas"] = metric_deltas_figure([_bar(metric) for metric in report.tracked])
+        chart = figure(figures["deltas"], _CAPTION)
         body.append(
-            section("Do they follow people?", drawn, table("tracking", tables["tracking"], _TRACKING))
+            section("Do they follow people?", chart, table("tracking", tables["tracking"], _TRACKING))
         )
     if report.risk is not None:
         tables["pair"] = report.risk
         body.append(section("Two cases", table("pair", report.risk, _PAIR)))
-    shown = tables["values"].head(MOST)
-    heads = {str(name): str(name) for name in shown.columns}
-    told = f"The first {len(shown)} of {len(report.pairs)} cases; all are in tables/values.csv."
-    body.append(section("Values", paragraph(told, "soft"), table("values", shown, heads)))
-    under = f"{len(report.pairs)} cases, {len(report.metrics)} metrics, normalised by {report.normal.name}"
-    whole = page("Metrics of texts", under, body)
-    return write_folder(folder, whole, metrics_json(report), tables, figures, name="metrics")
+    first_rows = tables["values"].head(MOST)
+    heads = {str(name): str(name) for name in first_rows.columns}
+    caption = f"The first {len(first_rows)} of {len(report.pairs)} cases; all are in tables/values.csv."
+    body.append(section("Values", paragraph(caption, "soft"), table("values", first_rows, heads)))
+    subtitle = f"{len(report.pairs)} cases, {len(report.metrics)} metrics, normalised by {report.normal.name}"
+    html = page("Metrics of texts", subtitle, body)
+    return write_folder(folder, html, metrics_json(report), tables, figures, name="metrics")
 
 
-def _bar(each: TrackedMetric) -> MetricDelta:
-    delta = each.tracking.delta
-    if each.metric.direction == "low":
+def _bar(metric: TrackedMetric) -> MetricDelta:
+    delta = metric.tracking.delta
+    if metric.metric.direction == "low":
         delta = replace(delta, value=-delta.value, low=-delta.high, high=-delta.low)
-    return MetricDelta(each.metric.title, each.metric.family, delta)
+    return MetricDelta(metric.metric.title, metric.metric.family, delta)

@@ -101,7 +101,7 @@ class MiniLM:
         ids = np.zeros((len(windows), longest), dtype=np.int64)
         for row, window in zip(ids, windows, strict=True):
             row[: len(window)] = window
-        there = np.arange(longest) < np.array([len(window) for window in windows])[:, None]
+        inside = np.arange(longest) < np.array([len(window) for window in windows])[:, None]
         hidden = (
             self.weights["embeddings.word_embeddings.weight"][ids]
             + self.weights["embeddings.position_embeddings.weight"][:longest]
@@ -109,7 +109,7 @@ class MiniLM:
         )
         hidden = self._layer_norm("embeddings", hidden)
         # Where no window is shorter than another there is nothing to hide.
-        unseen = None if there.all() else np.where(there, np.float32(0), np.float32(-1e9))[:, None, None, :]
+        unseen = None if inside.all() else np.where(inside, np.float32(0), np.float32(-1e9))[:, None, None, :]
         for layer in range(LAYERS):
             hidden = self._layer(f"encoder.layer.{layer}", hidden, unseen)
         return hidden
@@ -121,15 +121,15 @@ class MiniLM:
             for part in ("query", "key", "value")
         )
         query /= np.float32(np.sqrt(width // HEADS))
-        seen = np.empty_like(query)
-        together = max(1, CACHED // length**2)
-        for row, head in product(range(rows), range(0, HEADS, together)):
-            part = (row, slice(None), slice(head, head + together))
+        attended = np.empty_like(query)
+        heads_at_once = max(1, CACHED // length**2)
+        for row, head in product(range(rows), range(0, HEADS, heads_at_once)):
+            part = (row, slice(None), slice(head, head + heads_at_once))
             hidden_from = None if unseen is None else unseen[row]
-            seen[part] = _attention(query[part], key[part], value[part], hidden_from)
+            attended[part] = _attention(query[part], key[part], value[part], hidden_from)
         hidden = self._layer_norm(
             f"{name}.attention.output",
-            hidden + self._dense(f"{name}.attention.output.dense", seen.reshape(rows, length, width)),
+            hidden + self._dense(f"{name}.attention.output.dense", attended.reshape(rows, length, width)),
         )
         inner = _gelu(self._dense(f"{name}.intermediate.dense", hidden))
         return self._layer_norm(f"{name}.output", hidden + self._dense(f"{name}.output.dense", inner))
@@ -156,9 +156,9 @@ def _attention(query: Vectors, key: Vectors, value: Vectors, unseen: Vectors | N
         scores += unseen
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
-    seen: Vectors = scores @ value.transpose(1, 0, 2)
-    seen /= scores.sum(axis=-1, keepdims=True)
-    return seen.transpose(1, 0, 2)
+    attended: Vectors = scores @ value.transpose(1, 0, 2)
+    attended /= scores.sum(axis=-1, keepdims=True)
+    return attended.transpose(1, 0, 2)
 
 
 def _gelu(hidden: Vectors) -> Vectors:
@@ -168,11 +168,11 @@ def _gelu(hidden: Vectors) -> Vectors:
     for start in range(0, len(flat), step):
         rows = flat[start : start + step]
         size = np.abs(rows) * np.float32(np.sqrt(0.5))
-        near = 1 / (1 + np.float32(0.3275911) * size)
-        tail = near * ERF[0]
+        ratio = 1 / (1 + np.float32(0.3275911) * size)
+        tail = ratio * ERF[0]
         for factor in ERF[1:]:
             tail += factor
-            tail *= near
+            tail *= ratio
         tail *= np.exp(-size * size)
         rows *= np.float32(0.5) * (1 + np.copysign(1 - tail, rows))
     return hidden
@@ -273,8 +273,8 @@ def likeness(
     likenesses: dict[int, Likeness] = {}
     for part, part_texts in zip(parts, texts, strict=True):
         embedded = embed(part_texts, progress=count)
-        both = zip(embedded[::2], embedded[1::2], strict=True)
-        likenesses |= {number: _likeness(*sides) for number, sides in zip(part, both, strict=True)}
+        vector_pairs = zip(embedded[::2], embedded[1::2], strict=True)
+        likenesses |= {number: _likeness(*sides) for number, sides in zip(part, vector_pairs, strict=True)}
     return [likenesses[number] for number in range(len(pairs))]
 
 
@@ -298,10 +298,7 @@ def _f1(output: Vectors, reference: Vectors) -> float:
 
 def _minilm(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict[str, list[float]]:
     likenesses = likeness(pairs, progress=progress)
-    return {
-        TOKEN_F1: [pair.token_f1 for pair in likenesses],
-        COSINE: [pair.cosine for pair in likenesses],
-    }
+    return {TOKEN_F1: [pair.token_f1 for pair in likenesses], COSINE: [pair.cosine for pair in likenesses]}
 
 
 MINILM = Metric("minilm", "MiniLM", _minilm, 30, family="meaning", bounds=(-1.0, 1.0), value=COSINE)

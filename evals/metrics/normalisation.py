@@ -52,45 +52,45 @@ def cardinal(digits: str) -> str:
     words, groups = [], [number // 1000**place % 1000 for place in range(len(_GROUPS))]
     for place in range(len(_GROUPS) - 1, -1, -1):
         if groups[place]:
-            last = place == 0 and groups[place] < 100
-            words.append(("and " if last else "") + _below_thousand(groups[place]) + _GROUPS[place])
+            is_last = place == 0 and groups[place] < 100
+            words.append(("and " if is_last else "") + _below_thousand(groups[place]) + _GROUPS[place])
     return " ".join(words)
 
 
 def ordinal(digits: str) -> str:
     """`21` as twenty-first."""
     words = cardinal(digits)
-    head, break_, last = re.fullmatch(r"(?:(.*)([ -]))?([a-z]+)", words).groups(default="")  # type: ignore[union-attr]
-    if last in _ORDINALS:
-        last = _ORDINALS[last]
+    head, break_, last_word = re.fullmatch(r"(?:(.*)([ -]))?([a-z]+)", words).groups(default="")  # type: ignore[union-attr]
+    if last_word in _ORDINALS:
+        last_word = _ORDINALS[last_word]
     else:
-        last = f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th"
-    return f"{head}{break_}{last}"
+        last_word = f"{last_word[:-1]}ieth" if last_word.endswith("y") else f"{last_word}th"
+    return f"{head}{break_}{last_word}"
 
 
 def _in_words(match: re.Match[str]) -> str:
-    whole, part = match["whole"].replace(",", ""), match["part"]
+    integer, part = match["whole"].replace(",", ""), match["part"]
     if match["currency"]:
-        words = _money(match["currency"], whole, part)
-        after = "".join(match[name] or "" for name in ("ordinal", "pence", "percent"))
+        words = _money(match["currency"], integer, part)
+        suffix = "".join(match[name] or "" for name in ("ordinal", "pence", "percent"))
     elif match["ordinal"] and part is None:
-        words, after = ordinal(whole), ""
+        words, suffix = ordinal(integer), ""
     else:
-        words = cardinal(whole) + (f" point {_digits(part)}" if part else "")
+        words = cardinal(integer) + (f" point {_digits(part)}" if part else "")
         words += " pence" if match["pence"] else " per cent" if match["percent"] else ""
-        after = match["ordinal"] or ""
-    return f" {'minus ' if match['minus'] else ''}{words} {after}"
+        suffix = match["ordinal"] or ""
+    return f" {'minus ' if match['minus'] else ''}{words} {suffix}"
 
 
-def _money(sign: str, whole: str, part: str | None) -> str:
+def _money(sign: str, integer: str, part: str | None) -> str:
     unit, units, cents = _CURRENCIES[sign]
     if part is not None and len(part) != 2:
-        return f"{cardinal(whole)} point {_digits(part)} {units}"
-    words = f"{cardinal(whole)} {unit if whole == '1' else units}"
+        return f"{cardinal(integer)} point {_digits(part)} {units}"
+    words = f"{cardinal(integer)} {unit if integer == '1' else units}"
     if part is None or part == "00":
         return words
     pence = _below_thousand(int(part))
-    return f"{pence} {cents}" if int(whole) == 0 else f"{words} {pence}"
+    return f"{pence} {cents}" if int(integer) == 0 else f"{words} {pence}"
 
 
 def _digits(digits: str) -> str:
@@ -102,8 +102,8 @@ def _below_thousand(number: int) -> str:
         return _ONES[number]
     if number < 100:
         return _TENS[number // 10] + (f"-{_ONES[number % 10]}" if number % 10 else "")
-    rest = number % 100
-    return f"{_ONES[number // 100]} hundred" + (f" and {_below_thousand(rest)}" if rest else "")
+    remainder = number % 100
+    return f"{_ONES[number // 100]} hundred" + (f" and {_below_thousand(remainder)}" if remainder else "")
 
 
 LIBRARY = Path(__file__).parent / "normal"

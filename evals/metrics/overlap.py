@@ -34,25 +34,25 @@ WORD = re.compile(r"\w+")
 
 def rouge_l(output: str, reference: str) -> float:
     """The F1 of the longest common subsequence of words in any script, case aside; NaN without a reference."""
-    heard, said = (WORD.findall(text.casefold()) for text in (output, reference))
-    return _subsequence_f1(heard, said) if said else math.nan
+    output_words, reference_words = (WORD.findall(text.casefold()) for text in (output, reference))
+    return _subsequence_f1(output_words, reference_words) if reference_words else math.nan
 
 
-def _subsequence_f1(heard: list[str], said: list[str]) -> float:
+def _subsequence_f1(words: list[str], ref: list[str]) -> float:
     """Twice the longest common subsequence over both lengths, a whole row of its table in one integer.
 
     References:
         Hyyro (2004), "Bit-parallel LCS-length computation revisited".
     """
     places: dict[str, int] = {}
-    for position, word in enumerate(said):
+    for position, word in enumerate(ref):
         places[word] = places.get(word, 0) | 1 << position
-    full = (1 << len(said)) - 1
-    row = full
-    for word in heard:
+    mask = (1 << len(ref)) - 1
+    row = mask
+    for word in words:
         hit = row & places.get(word, 0)
-        row = (row + hit | row - hit) & full
-    return 2 * (len(said) - row.bit_count()) / (len(heard) + len(said)) if heard or said else 0.0
+        row = (row + hit | row - hit) & mask
+    return 2 * (len(ref) - row.bit_count()) / (len(words) + len(ref)) if words or ref else 0.0
 
 
 def _bleu(order: int) -> Metric:
@@ -114,14 +114,14 @@ CHRF = _chrf("chrf", "chrF", 27, word_order=0)
 CHRF_WORDS = _chrf("chrf++", "chrF++", 28, word_order=2)
 
 
-def _error_rate(name: Literal["wer", "cer", "mer", "wil"], place: int, most: float) -> Metric:
+def _error_rate(name: Literal["wer", "cer", "mer", "wil"], place: int, upper: float) -> Metric:
     def scorer(jiwer: Any) -> Callable[[str, str], float]:
         rate = getattr(jiwer, name)
         # Spaces of any kind part words, and one counts as a character.
         return lambda output, reference: rate(" ".join(reference.split()), " ".join(output.split()))
 
     return packaged_metric(
-        name, name.upper(), place, "jiwer", scorer, family="edit", direction="low", bounds=(0.0, most)
+        name, name.upper(), place, "jiwer", scorer, family="edit", direction="low", bounds=(0.0, upper)
     )
 
 
@@ -154,7 +154,7 @@ def _meteor(pairs: Sequence[tuple[str, str]], progress: Progress | None) -> dict
     }
 
 
-def _wordnet(named: str) -> WordNetCorpusReader:
+def _wordnet(folder: str) -> WordNetCorpusReader:
     """WordNet from the folder that is named, or else from nltk's data, or else from where Debian puts it.
 
     Raises:
@@ -162,13 +162,13 @@ def _wordnet(named: str) -> WordNetCorpusReader:
     """
     from nltk.corpus import wordnet
 
-    if named:
-        if not (Path(named) / "data.noun").is_file():
+    if folder:
+        if not (Path(folder) / "data.noun").is_file():
             raise MissingExtra(
-                f"{WORDNET_VARIABLE} is {named}, which has no file data.noun of WordNet",
+                f"{WORDNET_VARIABLE} is {folder}, which has no file data.noun of WordNet",
                 remedy=WORDNET_REMEDY,
             )
-        return wordnet_folder(Path(named))
+        return wordnet_folder(Path(folder))
     try:
         wordnet.ensure_loaded()
     except LookupError:

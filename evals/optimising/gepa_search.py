@@ -32,11 +32,11 @@ async def reflective_search(
     GEPA is not async: it runs in a thread, and what it asks for is heard in this event loop.
     """
     adapter = _Adapter(scene, places, reflector, asyncio.get_running_loop())
-    first = {name: target.text(scene.judge) for name, target in places.items()}
+    texts = {name: target.text(scene.judge) for name, target in places.items()}
 
     def search() -> None:
         optimize(
-            seed_candidate=first,
+            seed_candidate=texts,
             trainset=list(scene.train),
             valset=list(scene.validation),
             adapter=adapter,
@@ -132,26 +132,26 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
         if key in self._tried:
             return False
         assert proposal.eval_before is not None and proposal.eval_after is not None
-        before, after = list(proposal.eval_before.outputs), list(proposal.eval_after.outputs)
-        p = self._scene.gain_p(before, after)
+        old_verdicts, new_verdicts = list(proposal.eval_before.outputs), list(proposal.eval_after.outputs)
+        p = self._scene.gain_p(old_verdicts, new_verdicts)
         parent = _parent(proposal, state)
-        changed = [name for name, text in proposal.candidate.items() if text != parent[name]]
+        edited_names = [name for name, text in proposal.candidate.items() if text != parent[name]]
         trial = WordingTrial(
             0,
-            ", ".join(changed),
+            ", ".join(edited_names),
             self._tried[_key(parent)].number,
             "accepted" if p <= ENTRY else "rejected",
             "" if p <= ENTRY else "no gain beyond chance on the cases it was written from",
-            "\n\n".join(proposal.candidate[name] for name in changed),
+            "\n\n".join(proposal.candidate[name] for name in edited_names),
             {
-                "cases": float(len(before)),
-                "before": self._scene.mean_reward(before),
-                "after": self._scene.mean_reward(after),
+                "cases": float(len(old_verdicts)),
+                "before": self._scene.mean_reward(old_verdicts),
+                "after": self._scene.mean_reward(new_verdicts),
                 "p": p,
             },
         )
-        if more := self._scene.leaves_more_open(before, after):
-            trial.state, trial.why = "rejected", f"it leaves {more} more questions unanswered"
+        if extra_open := self._scene.leaves_more_open(old_verdicts, new_verdicts):
+            trial.state, trial.why = "rejected", f"it leaves {extra_open} more questions unanswered"
         self._tried[key] = self._add(trial)
         return trial.state == "accepted"
 
@@ -176,8 +176,8 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
 
     def _progress(self, trial: WordingTrial) -> str:
         reward = "" if trial.validation is None else f", validation {trial.validation:.3f}"
-        why = f": {trial.why}" if trial.why else ""
-        return f"{trial.number}. {trial.label}: {trial.state}{reward}{why} ({self._scene.room.calls.used.calls} calls)"
+        reason = f": {trial.why}" if trial.why else ""
+        return f"{trial.number}. {trial.label}: {trial.state}{reward}{reason} ({self._scene.room.calls.used.calls} calls)"
 
     def _wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """The result of what runs in the event loop; a failure is kept, for GEPA would go on after it."""

@@ -117,9 +117,9 @@ class Courtroom:
         # Nothing is to be learned from a model that could not be reached.
         refuse_unreached(transcript)
         mark = case_fingerprint(case)
-        before = await self._store.last_hearing(number, case.id)
-        if before is None or before.fingerprint != mark:
-            follows = before.number if before else 0
+        earlier = await self._store.last_hearing(number, case.id)
+        if earlier is None or earlier.fingerprint != mark:
+            follows = earlier.number if earlier else 0
             await self._store.add(
                 number, case, mark, transcript, position=next(self._positions), follows=follows
             )

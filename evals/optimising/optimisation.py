@@ -112,24 +112,24 @@ def optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) 
 
 def write_result(folder: Path, first: Judge, best: Judge) -> list[Path]:
     """Write what changed, each thing to a file of its own; the files, none where the first words are returned."""
-    written: list[Path] = []
-    for before, after in zip(first.jury.seats, best.jury.seats, strict=True):
-        if after.persona is not None and after.persona != before.persona:
-            path = folder / f"persona-{after.persona.name}.yaml"
-            if path not in written:
-                _write(path, _persona(after.persona))
-                written.append(path)
+    paths: list[Path] = []
+    for first_seat, seat in zip(first.jury.seats, best.jury.seats, strict=True):
+        if seat.persona is not None and seat.persona != first_seat.persona:
+            path = folder / f"persona-{seat.persona.name}.yaml"
+            if path not in paths:
+                _write(path, _persona(seat.persona))
+                paths.append(path)
     if best.rubric != first.rubric:
         path = folder / f"rubric-{best.rubric.name}.yaml"
         _write(path, _rubric(best.rubric))
-        written.append(path)
+        paths.append(path)
     if best.jury.stance != first.jury.stance:
-        written.append(folder / "stance.yaml")
-        _write(written[-1], {"stance": best.jury.stance})
+        paths.append(folder / "stance.yaml")
+        _write(paths[-1], {"stance": best.jury.stance})
     if best.jury.shots is not None and best.jury.shots != first.jury.shots:
-        written.append(folder / "shots.yaml")
-        _write(written[-1], {"shots": best.jury.shots.model_dump(mode="json", exclude_defaults=True)})
-    return written
+        paths.append(folder / "shots.yaml")
+        _write(paths[-1], {"shots": best.jury.shots.model_dump(mode="json", exclude_defaults=True)})
+    return paths
 
 
 async def _optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:
@@ -163,15 +163,15 @@ async def _search_and_test(
         lambda: _room_for_more(plan, room), tell,
     )  # fmt: skip
     result = await _search(plan, scene)
-    best, better, why = best_of(scene, result)
+    best, shown, reason = best_of(scene, result)
     search_calls = room.calls.used.calls
     _write_lineage(folder, result.trials)
     tell(
-        f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {why}; now the {len(parts.test)} test cases, once"
+        f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {reason}; now the {len(parts.test)} test cases, once"
     )
     write_state(folder, plan, test_read=True)
-    before = await room.verdicts(plan.judge, parts.test)
-    after = before if best.judge == plan.judge else await room.verdicts(best.judge, parts.test)
+    first_verdicts = await room.verdicts(plan.judge, parts.test)
+    verdicts = first_verdicts if best.judge == plan.judge else await room.verdicts(best.judge, parts.test)
     cluster = np.unique([parts.cluster[case.id] for case in parts.test], return_inverse=True)[1].astype(
         np.int64
     )
@@ -182,11 +182,11 @@ async def _search_and_test(
         first=plan.judge,
         best=best.judge,
         chosen=best.trial,
-        shown=better,
-        why=why,
-        rewards=(plan.rewards.value(before), plan.rewards.value(after)),
-        gain=None if best.judge == plan.judge else plan.rewards.contrast(after, before, cluster),
-        unanswered=(_open_questions(plan, before), _open_questions(plan, after)),
+        shown=shown,
+        why=reason,
+        rewards=(plan.rewards.value(first_verdicts), plan.rewards.value(verdicts)),
+        gain=None if best.judge == plan.judge else plan.rewards.contrast(verdicts, first_verdicts, cluster),
+        unanswered=(_open_questions(plan, first_verdicts), _open_questions(plan, verdicts)),
         spent=room.calls.used,
         search_calls=search_calls,
     )
@@ -210,19 +210,19 @@ async def _search(plan: OptimisationPlan, scene: Scene) -> SearchResult:
 
 def _room_for_more(plan: OptimisationPlan, room: Courtroom) -> bool:
     """Whether the budget has room for another proposal and for the test, at what a hearing has taken so far."""
-    used, heard, budget = room.calls.used, room.heard_cost, plan.file.budget
+    total, heard_cost, budget = room.calls.used, room.heard_cost, plan.file.budget
     if not room.hearings:
         return True
-    ahead = (plan.proposal_hearings + MARGIN * plan.test_hearings) / room.hearings
-    reflections = used.calls - heard.calls
+    hearings_ahead = (plan.proposal_hearings + MARGIN * plan.test_hearings) / room.hearings
+    reflections = total.calls - heard_cost.calls
     for limit, spent, hearings, reflected in (
-        (budget.max_calls, used.calls, heard.calls, reflections),
-        (budget.max_tokens, used.tokens, heard.tokens, used.tokens - heard.tokens),
-        (budget.max_usd, used.known_usd, heard.known_usd, used.known_usd - heard.known_usd),
+        (budget.max_calls, total.calls, heard_cost.calls, reflections),
+        (budget.max_tokens, total.tokens, heard_cost.tokens, total.tokens - heard_cost.tokens),
+        (budget.max_usd, total.known_usd, heard_cost.known_usd, total.known_usd - heard_cost.known_usd),
     ):
         # Each reflection may have to be repaired once.
         reflection = 2 * reflected / reflections if reflections else 0.0
-        if limit is not None and spent + ahead * hearings + reflection > limit:
+        if limit is not None and spent + hearings_ahead * hearings + reflection > limit:
             return False
     return True
 

@@ -56,9 +56,9 @@ def wordings_table(result: Optimised) -> pd.DataFrame:
 def show_optimisation(result: Optimised, files: list[Path], console: Console) -> None:
     """The answer first, then the words that changed and what it took."""
     console.print(safe(result.sentence), highlight=False, markup=False)
-    for name, (before, after) in changed_texts(result).items():
+    for name, (old_text, new_text) in changed_texts(result).items():
         console.print(f"\n{safe(name)}", style="bold", highlight=False)
-        for line in difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1):
+        for line in difflib.unified_diff(old_text.splitlines(), new_text.splitlines(), lineterm="", n=1):
             if not line.startswith(("---", "+++", "@@")):
                 style = {"+": "green", "-": "red"}.get(line[:1])
                 console.print(safe(line), style=style, highlight=False, markup=False)
@@ -71,10 +71,10 @@ def show_optimisation(result: Optimised, files: list[Path], console: Console) ->
 def notes(result: Optimised) -> list[str]:
     """What a reader must know beside the answer."""
     plan, spent = result.plan, result.spent
-    tried = sum(trial.state in ("accepted", "rejected") for trial in result.trials)
+    tried_count = sum(trial.state in ("accepted", "rejected") for trial in result.trials)
     refused = [trial for trial in result.trials if trial.state == "refused"]
     sentences = [
-        f"{tried} wordings tried and {len(refused)} refused; {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
+        f"{tried_count} wordings tried and {len(refused)} refused; {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
         f"the first test case was read. Cases: {len(plan.parts.train)} to learn from, {len(plan.parts.validation)} to choose on, "
         f"{len(plan.parts.test)} to score on; no group is in two of these."
     ]
@@ -131,8 +131,8 @@ def write_optimisation(result: Optimised, folder: Path, files: list[Path]) -> Pa
     """Write the report's folder; the page's path."""
     listed = wordings_table(result)
     words = [
-        fragment(subheading(name), _word_diff(before, after))
-        for name, (before, after) in changed_texts(result).items()
+        fragment(subheading(name), _word_diff(old_text, new_text))
+        for name, (old_text, new_text) in changed_texts(result).items()
     ]
     body = [
         section("What was gained", paragraph(result.sentence, "said")),
@@ -145,28 +145,28 @@ def write_optimisation(result: Optimised, folder: Path, files: list[Path]) -> Pa
         section("What was tried", table("trials", listed, _HEADS)),
         section("Notes", items(notes(result), "notes")),
     ]
-    under = f"{result.plan.rewards.words} against people, {len(result.plan.parts.test)} test cases"
+    subtitle = f"{result.plan.rewards.words} against people, {len(result.plan.parts.test)} test cases"
     return write_folder(
         folder / "report",
-        page("Optimised words", under, body),
+        page("Optimised words", subtitle, body),
         optimisation_json(result, files),
         {"trials": listed},
         {},
     )
 
 
-def _word_diff(before: str, after: str) -> Html:
+def _word_diff(old_text: str, new_text: str) -> Html:
     """The new text with what went struck out and what came underlined."""
-    old, new = (re.findall(r"\s+|\S+", text) for text in (before, after))
+    old_words, new_words = (re.findall(r"\s+|\S+", text) for text in (old_text, new_text))
     parts: list[Any] = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
         if kind == "equal":
-            parts.append("".join(old[a:b]))
+            parts.append("".join(old_words[a:b]))
             continue
         if a < b:
-            parts.append(element("del", None, "".join(old[a:b])))
+            parts.append(element("del", None, "".join(old_words[a:b])))
         if c < d:
-            parts.append(element("ins", None, "".join(new[c:d])))
+            parts.append(element("ins", None, "".join(new_words[c:d])))
     return element("pre", {"class": "words"}, parts)
 
 

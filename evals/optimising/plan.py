@@ -121,21 +121,21 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
     Raises:
         VenireError: What is wrong with it, or that the budget does not reach for one proposal.
     """
-    file, beside = load_yaml(path, OptimisationFile), path.parent
+    file, folder = load_yaml(path, OptimisationFile), path.parent
     if file.reflection is not None and find_spec("gepa") is None:
         raise MissingExtra(
             "optimising with a reflecting model needs GEPA", remedy="pip install 'venire[optimise]'"
         )
-    judge = _judge(file, beside)
-    cases = tuple(load_cases(beside / file.cases))
-    all_ratings = last_round(load_ratings(beside / file.ratings, wide=file.wide))
+    judge = _judge(file, folder)
+    cases = tuple(load_cases(folder / file.cases))
+    all_ratings = last_round(load_ratings(folder / file.ratings, wide=file.wide))
     ratings, check = check_ratings(
         all_ratings, rubric_questions(judge.rubric), cases=[case.id for case in cases]
     )
     notes = list(check.notes)
     earned = rewards(file.reward, judge.rubric, ratings, file.reference)
-    rated = [case for case in cases if any((case.id, name) in earned.truth for name in earned.attributes)]
-    parts = three_parts(rated, file.split, seed=file.seed)
+    rateable = [case for case in cases if any((case.id, name) in earned.truth for name in earned.attributes)]
+    parts = three_parts(rateable, file.split, seed=file.seed)
     notes += _few_clusters(parts)
     places = targets([*file.optimise, *file.candidates], judge)
     guard = Guard.of(
@@ -148,18 +148,18 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         f"{case}: gives orders, so its text is shown to nobody who writes ({passages[0].partition(': ')[2][:80]!r})"
         for case, passages in guard.flagged.items()
     ]
-    alternatives = written_alternatives(file, beside, judge, places, guard)
+    alternatives = written_alternatives(file, folder, judge, places, guard)
     if file.shots is not None:
         pool = [
             case
             for case in parts.train
             if all((case.id, name) in earned.truth for name in judge.rubric.names)
         ]
-        alternatives += shot_alternatives(file, beside, judge, pool, seed=file.seed)
+        alternatives += shot_alternatives(file, folder, judge, pool, seed=file.seed)
     if alternatives and not file.shots:
         # Nothing is learned from cases here: all that are not kept for the test are there to choose on.
         parts = Parts((), (*parts.train, *parts.validation), parts.test, parts.cluster)
-    prices = load_prices(beside / file.prices) if file.prices else {}
+    prices = load_prices(folder / file.prices) if file.prices else {}
     plan = OptimisationPlan(
         file=file, judge=judge, places=places, parts=parts, rewards=earned, remarks=_remarks(all_ratings), guard=guard,
         alternatives=tuple(alternatives), prices=prices, hearing=_hearing_cost(judge, parts, file, prices),
@@ -177,46 +177,46 @@ def three_parts(cases: Sequence[Case], split: ThreeWaySplit, *, seed: int) -> Pa
     """
     groups = {case.id: case.group for case in cases if case.group is not None}
     ids = pd.Series([case.id for case in cases], dtype=object)
-    named = dict(zip(ids, clusters(ids, groups), strict=True))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(named.values()))}
+    cluster_by_case = dict(zip(ids, clusters(ids, groups), strict=True))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(cluster_by_case.values()))}
     members: dict[str, list[Case]] = {}
     for case in cases:
-        members.setdefault(named[case.id], []).append(case)
+        members.setdefault(cluster_by_case[case.id], []).append(case)
     order = sorted(members)
     random.Random(seed).shuffle(order)
     sizes = {
         name: size if size >= 1 else size * len(cases)
         for name, size in (("test", split.test), ("val", split.val))
     }
-    drawn: dict[str, list[Case]] = {"test": [], "val": [], "train": []}
+    part_cases: dict[str, list[Case]] = {"test": [], "val": [], "train": []}
     for group in order:
         # A group goes where that brings the part nearer to the size that was asked for.
         part = next(
             (
                 name
                 for name, size in sizes.items()
-                if abs(len(drawn[name]) + len(members[group]) - size) < abs(len(drawn[name]) - size)
+                if abs(len(part_cases[name]) + len(members[group]) - size) < abs(len(part_cases[name]) - size)
             ),
             "train",
         )
-        drawn[part] += members[group]
-    for name, members_of_part in drawn.items():
+        part_cases[part] += members[group]
+    for name, members_of_part in part_cases.items():
         if not members_of_part:
             raise VenireError(
                 f"the split leaves no case for {'training' if name == 'train' else name}",
                 remedy=f"there are {len(cases)} rated cases in {len(members)} groups: keep fewer for val and test",
             )
     return Parts(
-        tuple(drawn["train"]),
-        tuple(drawn["val"]),
-        tuple(drawn["test"]),
-        {case: numbers[name] for case, name in named.items()},
+        tuple(part_cases["train"]),
+        tuple(part_cases["val"]),
+        tuple(part_cases["test"]),
+        {case: numbers[name] for case, name in cluster_by_case.items()},
     )
 
 
-def _judge(file: OptimisationFile, beside: Path) -> Judge:
-    jury = load_jury(beside / file.jury if file.jury.endswith((".yaml", ".yml")) else file.jury)
-    return Judge(jury.fill(model=file.model, base_url=file.base_url), named_rubric(file.rubric, beside))
+def _judge(file: OptimisationFile, folder: Path) -> Judge:
+    jury = load_jury(folder / file.jury if file.jury.endswith((".yaml", ".yml")) else file.jury)
+    return Judge(jury.fill(model=file.model, base_url=file.base_url), named_rubric(file.rubric, folder))
 
 
 def _remarks(ratings: pd.DataFrame) -> Remarks:
@@ -246,13 +246,13 @@ def _hearing_cost(
     providers = Providers(prices=prices, needs_keys=False)
     cases = [*parts.validation, *parts.test]
     dry = DryRun(providers, scored=ScoredCases.of([*parts.train, *cases]), seed=file.seed)
-    first = dry.first_step(judge.jury, cases, judge.rubric)
-    models = {call.model for case in first for call in case.values()}
+    first_calls = dry.first_step(judge.jury, cases, judge.rubric)
+    models = {call.model for case in first_calls for call in case.values()}
     price_by_model = {model: _price(model, judge, providers) for model in models}
-    whole = arm_cost(first, judge.jury, len(judge.rubric.names), price_by_model)
+    total = arm_cost(first_calls, judge.jury, len(judge.rubric.names), price_by_model)
     share = 1 / len(cases)
     return CostEstimate(
-        _times(whole.least, share), None if whole.further is None else _times(whole.further, share)
+        _times(total.least, share), None if total.further is None else _times(total.further, share)
     )
 
 
@@ -279,12 +279,12 @@ def _times(cost: Cost, number: float) -> Cost:
 def _refuse_small_budget(plan: OptimisationPlan) -> None:
     """Raises where the budget does not reach for the first words, one proposal and the test."""
     least, budget = plan.least, plan.file.budget
-    what = f"{len(plan.alternatives)} alternatives" if plan.alternatives else "one proposal"
-    for key, needed in (("max_calls", least.calls), ("max_tokens", least.tokens), ("max_usd", least.usd)):
+    purpose = f"{len(plan.alternatives)} alternatives" if plan.alternatives else "one proposal"
+    for key, amount in (("max_calls", least.calls), ("max_tokens", least.tokens), ("max_usd", least.usd)):
         limit = getattr(budget, key)
-        if limit is not None and needed is not None and needed > limit:
+        if limit is not None and amount is not None and amount > limit:
             raise VenireError(
-                f"{key}: {limit:g} is too little for {what}: it takes {needed:g} at the least",
+                f"{key}: {limit:g} is too little for {purpose}: it takes {amount:g} at the least",
                 remedy="raise it, or keep fewer cases for val and test",
             )
 

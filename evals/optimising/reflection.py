@@ -81,10 +81,10 @@ class Reflector:
             return problem
 
         try:
-            filled = await self.gateway.fill(prompt, Proposal, check=check, repeat=attempt)
+            reply = await self.gateway.fill(prompt, Proposal, check=check, repeat=attempt)
         except FillFailed as failed:
             return Refused(refusals[-1] if refusals else str(failed.failure), copied=bool(refusals))
-        return filled.value.text.strip()
+        return reply.value.text.strip()
 
     def _prompt(self, target: Target, judge: Judge, current: str, verdicts: Sequence[Verdict]) -> Prompt:
         cases = [self.cases[verdict.case] for verdict in verdicts]
@@ -125,8 +125,8 @@ def feedback_text(
         _case_feedback(number, cases[verdict.case], verdict, rewards, remarks, verdict.case in withheld, code)
         for number, verdict in enumerate(order[:SHOWN], 1)
     ]
-    right = sum(rewards.of_case(verdict) >= rewards.best for verdict in verdicts)
-    return f"{right} of {len(verdicts)} cases were judged as people judge them.\n\n" + "\n\n".join(parts)
+    agreeing = sum(rewards.of_case(verdict) >= rewards.best for verdict in verdicts)
+    return f"{agreeing} of {len(verdicts)} cases were judged as people judge them.\n\n" + "\n\n".join(parts)
 
 
 def _low(reward: float) -> float:
@@ -174,8 +174,8 @@ def _question_feedback(
         yield fence("words", f"dissent on {name}", _cut(against), code)
     if lost := [quote.text for vote in votes.values() for quote in vote.evidence if not quote.found]:
         yield fence("words", f"quotes for {name} that stand in no exhibit", _cut("\n".join(lost)), code)
-    if said := remarks.get((verdict.case, name)):
-        yield fence("words", f"what people wrote on {name}", _cut("\n".join(said)), code)
+    if comments := remarks.get((verdict.case, name)):
+        yield fence("words", f"what people wrote on {name}", _cut("\n".join(comments)), code)
 
 
 def _mistake(scale: Scale, truth: Value, answer: Value) -> str:

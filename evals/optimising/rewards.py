@@ -66,8 +66,8 @@ class Rewards:
         earned = [
             self.of_question(verdict.case, name, verdict.outcomes.get(name)) for name in self.attributes
         ]
-        defined = [value for value in earned if not np.isnan(value)]
-        return float(np.mean(defined)) if defined else np.nan
+        known_rewards = [value for value in earned if not np.isnan(value)]
+        return float(np.mean(known_rewards)) if known_rewards else np.nan
 
     def open_questions(self, verdict: Verdict) -> int:
         """The questions of a case that people answered and the verdict does not."""
@@ -117,17 +117,17 @@ class Rewards:
             first_rows, second_rows = (
                 np.array([self.of_case(verdict) for verdict in part]) for part in (first, second)
             )
-            both = ~np.isnan(first_rows + second_rows)
+            complete = ~np.isnan(first_rows + second_rows)
             return _mean, (
-                np.where(both, first_rows, np.nan)[:, None],
-                np.where(both, second_rows, np.nan)[:, None],
+                np.where(complete, first_rows, np.nan)[:, None],
+                np.where(complete, second_rows, np.nan)[:, None],
             )
         first_rows, second_rows = self._answers(first), self._answers(second)
         # A question that one of the two leaves open says nothing of either: both are judged on the same.
-        both = ~np.isnan(first_rows + second_rows)
+        complete = ~np.isnan(first_rows + second_rows)
         return self._over_attributes(), (
-            np.where(both, first_rows, np.nan),
-            np.where(both, second_rows, np.nan),
+            np.where(complete, first_rows, np.nan),
+            np.where(complete, second_rows, np.nan),
         )
 
     def _answers(self, verdicts: Sequence[Verdict]) -> FloatArray:
@@ -149,15 +149,15 @@ class Rewards:
             statistics: list[tuple[Statistic, npt.NDArray[np.bool_]]] = []
             for at, part in enumerate(parts):
                 pair = rows[:, 2 * at : 2 * at + 2]
-                answered = np.asarray(~np.isnan(pair).any(axis=1))
-                if answered.sum() >= 2:
-                    statistics.append((part(pair[answered]), answered))
+                complete = np.asarray(~np.isnan(pair).any(axis=1))
+                if complete.sum() >= 2:
+                    statistics.append((part(pair[complete]), complete))
 
             def mean(weights: FloatArray) -> FloatArray:
                 if not statistics:
                     return np.full(len(weights), np.nan)
                 return np.asarray(
-                    np.mean([statistic(weights[:, answered]) for statistic, answered in statistics], axis=0)
+                    np.mean([statistic(weights[:, complete]) for statistic, complete in statistics], axis=0)
                 )
 
             return mean
@@ -213,37 +213,37 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
         (str(case), str(attribute)): value
         for case, attribute, value in zip(table["case"], table["attribute"], table["value"], strict=True)
     }
-    rated = tuple(name for name in names if any(attribute == name for _, attribute in truth))
+    rated_names = tuple(name for name in names if any(attribute == name for _, attribute in truth))
     if reward.measure in ("icc3k", "kappa_quadratic"):
-        for name in rated:
+        for name in rated_names:
             if not rubric.scale_of(name).ordered:
                 raise VenireError(
                     f"{reward.measure} needs an order, and {name!r} has none",
                     remedy="use reward: credit or f1",
                 )
     if reward.measure in ("kappa_quadratic", "f1"):
-        for name in rated:
+        for name in rated_names:
             if not rubric.scale_of(name).values:
                 raise VenireError(
                     f"{reward.measure} needs levels, and {name!r} has any number",
                     remedy="use reward: icc3k or credit",
                 )
-    return Rewards(reward, rubric, truth, rated)
+    return Rewards(reward, rubric, truth, rated_names)
 
 
 def _mean(rows: FloatArray) -> Statistic:
     """The mean of the first column without its NaNs."""
-    defined = ~np.isnan(rows[:, 0])
-    values = rows[defined, 0]
+    known_rows = ~np.isnan(rows[:, 0])
+    values = rows[known_rows, 0]
     statistic = offset_statistic(values, np.zeros(len(values)))
-    return lambda weights: statistic(weights[:, defined])
+    return lambda weights: statistic(weights[:, known_rows])
 
 
-def _same(first: Value, second: Value) -> bool:
+def _same(value: Value, target: Value) -> bool:
     return (
-        str(first) == str(second)
-        if isinstance(first, str) or isinstance(second, str)
-        else float(first) == float(second)
+        str(value) == str(target)
+        if isinstance(value, str) or isinstance(target, str)
+        else float(value) == float(target)
     )
 
 

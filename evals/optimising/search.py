@@ -77,10 +77,10 @@ class Scene:
     def gain_p(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> float:
         """The one-sided p of the second wording's reward being no higher than the first's, whole groups flipped."""
         gains = self.reward_array(second) - self.reward_array(first)
-        defined = ~np.isnan(gains)
-        groups = np.array([self.cluster[verdict.case] for verdict in first])[defined]
+        known = ~np.isnan(gains)
+        groups = np.array([self.cluster[verdict.case] for verdict in first])[known]
         _, at = np.unique(groups, return_inverse=True)
-        return flip_p(np.bincount(at, gains[defined]).astype(float), self.draws) if defined.any() else 1.0
+        return flip_p(np.bincount(at, gains[known]).astype(float), self.draws) if known.any() else 1.0
 
     def reward_array(self, verdicts: Sequence[Verdict]) -> FloatArray:
         return np.array([self.rewards.of_case(verdict) for verdict in verdicts], dtype=float)
@@ -88,15 +88,15 @@ class Scene:
     def mean_reward(self, verdicts: Sequence[Verdict]) -> float | None:
         """The mean over the cases that have a reward; None where none has."""
         rewards = self.reward_array(verdicts)
-        defined = rewards[~np.isnan(rewards)]
-        return float(defined.mean()) if len(defined) else None
+        known_rewards = rewards[~np.isnan(rewards)]
+        return float(known_rewards.mean()) if len(known_rewards) else None
 
     def leaves_more_open(self, first: Sequence[Verdict], second: Sequence[Verdict]) -> int:
         """How many more questions go unanswered under the second wording, where nothing is set for those."""
         if self.rewards.reward.costs is not None or self.rewards.reward.abstention is not None:
             return 0
-        before, after = (sum(map(self.rewards.open_questions, part)) for part in (first, second))
-        return max(0, after - before)
+        open_first, open_second = (sum(map(self.rewards.open_questions, part)) for part in (first, second))
+        return max(0, open_second - open_first)
 
 
 @dataclass(frozen=True)
@@ -129,14 +129,14 @@ def best_of(scene: Scene, result: SearchResult) -> Best:
 
     It is shown to be better only where its gain there is more than chance among all that were held against the first.
     """
-    first, *others = result.validated
-    if not others:
-        return Best(first, False, "no other words came as far as the validation cases")
-    best = max(others, key=lambda validated: _or_least(scene.mean_reward(validated.verdicts)))
-    if more := scene.leaves_more_open(first.verdicts, best.verdicts):
-        return Best(best, False, f"it leaves {more} more questions unanswered on the validation cases")
-    p = min(1.0, scene.gain_p(first.verdicts, best.verdicts) * len(others))
-    p_words = f"p {p:.2g}, corrected for {len(others)}"
+    baseline, *alternatives = result.validated
+    if not alternatives:
+        return Best(baseline, False, "no other words came as far as the validation cases")
+    best = max(alternatives, key=lambda validated: _or_least(scene.mean_reward(validated.verdicts)))
+    if extra_open := scene.leaves_more_open(baseline.verdicts, best.verdicts):
+        return Best(best, False, f"it leaves {extra_open} more questions unanswered on the validation cases")
+    p = min(1.0, scene.gain_p(baseline.verdicts, best.verdicts) * len(alternatives))
+    p_words = f"p {p:.2g}, corrected for {len(alternatives)}"
     if p < LEVEL:
         return Best(best, True, f"the best mean reward on the validation cases ({p_words})")
     return Best(best, False, f"no gain on the validation cases beyond chance ({p_words})")
@@ -155,7 +155,7 @@ def validation_front(scene: Scene, result: SearchResult) -> list[int]:
         for place, row in enumerate(rows)
     ]
     return [
-        validated.trial.number for validated, worse in zip(result.validated, beaten, strict=True) if not worse
+        validated.trial.number for validated, lost in zip(result.validated, beaten, strict=True) if not lost
     ]
 
 
@@ -177,8 +177,8 @@ def written_alternatives(
     """
     alternatives: list[OtherJudge] = []
     for name, texts in file.candidates.items():
-        for number, written in enumerate(texts, 1):
-            text = _text(written, name, beside)
+        for number, candidate in enumerate(texts, 1):
+            text = _text(candidate, name, beside)
             if problem := guard.refusal(text, places[name].text(judge)):
                 raise VenireError(
                     f"candidate {number} of {name!r} may not be used: {problem}",
@@ -205,7 +205,7 @@ def shot_alternatives(
 
 def _drawn_examples(file: OptimisationFile, pool: Sequence[Case], seed: int) -> Iterator[tuple[str, ...]]:
     assert file.shots is not None
-    drawn: set[frozenset[str]] = set()
+    samples: set[frozenset[str]] = set()
     for size in file.shots.k:
         if size > len(pool):
             raise VenireError(
@@ -215,16 +215,16 @@ def _drawn_examples(file: OptimisationFile, pool: Sequence[Case], seed: int) -> 
         for draw in range(file.shots.draws):
             rng = random.Random(seed * _SEED_STRIDE + size * 1000 + draw)
             ids = tuple(case.id for case in rng.sample(list(pool), size))
-            if frozenset(ids) not in drawn:
-                drawn.add(frozenset(ids))
+            if frozenset(ids) not in samples:
+                samples.add(frozenset(ids))
                 yield ids
 
 
 async def try_alternatives(scene: Scene, alternatives: Sequence[OtherJudge]) -> SearchResult:
     """The first judge and every alternative, each heard on all validation cases."""
     result = SearchResult()
-    first = OtherJudge("the first words", scene.judge, "")
-    for number, (label, judge, text) in enumerate([first, *alternatives]):
+    baseline = OtherJudge("the first words", scene.judge, "")
+    for number, (label, judge, text) in enumerate([baseline, *alternatives]):
         verdicts = await scene.room.verdicts(judge, scene.validation)
         trial = WordingTrial(
             number,
@@ -242,8 +242,8 @@ async def try_alternatives(scene: Scene, alternatives: Sequence[OtherJudge]) -> 
     return result
 
 
-def _text(written: str, name: str, beside: Path) -> str:
+def _text(candidate: str, name: str, folder: Path) -> str:
     """The candidate's words; for a persona, those of a file that it names."""
-    if name.startswith("persona:") and written.endswith((".yaml", ".yml")):
-        return load_persona(beside / written).voice
-    return written
+    if name.startswith("persona:") and candidate.endswith((".yaml", ".yml")):
+        return load_persona(folder / candidate).voice
+    return candidate

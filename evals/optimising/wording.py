@@ -190,7 +190,7 @@ class Guard:
     @classmethod
     def of(cls, cases: Iterable[Case], rubric: Rubric, *, max_words: int, given: Iterable[str]) -> Guard:
         guard = cls(max_words, "\n".join(given))
-        allowed = set(_runs(guard.given, RUN))
+        given_runs = set(_runs(guard.given, RUN))
         for case in cases:
             texts = [*(note for note in case.source), case.output, case.reference or "", case.question or ""]
             for text in texts:
@@ -200,7 +200,7 @@ class Guard:
                 guard.flagged[case.id] = passages
                 for passage in passages:
                     guard.echoes.update(_runs(passage.partition(": ")[2], ECHO))
-        guard.runs -= allowed
+        guard.runs -= given_runs
         guard.echoes -= set(_runs(guard.given, ECHO))
         return guard
 
@@ -209,11 +209,11 @@ class Guard:
         words = _words(text)
         if not words:
             return "it is empty"
-        most = max(self.max_words, len(_words(before)))
-        if len(words) > most:
-            return f"it has {len(words)} words, and {most} are the most"
-        if fresh := set(_PLACEHOLDER.findall(text)) - set(_PLACEHOLDER.findall(before)):
-            return f"it has a placeholder that was not there: {min(fresh)}"
+        limit = max(self.max_words, len(_words(before)))
+        if len(words) > limit:
+            return f"it has {len(words)} words, and {limit} are the most"
+        if placeholders := set(_PLACEHOLDER.findall(text)) - set(_PLACEHOLDER.findall(before)):
+            return f"it has a placeholder that was not there: {min(placeholders)}"
         if lost := set(_PLACEHOLDER.findall(before)) - set(_PLACEHOLDER.findall(text)):
             return f"the placeholder {min(lost)} is gone"
         if copied := next((run for run in _runs(text, RUN) if run in self.runs), None):

@@ -91,10 +91,10 @@ class Evidence:
 
     def of_cases(self, cases: Collection[str]) -> Evidence:
         """What concerns these cases alone. What arms took and why they stopped stays of all they heard."""
-        wanted = set(map(str, cases))
+        ids = set(map(str, cases))
 
         def mine(table: pd.DataFrame) -> pd.DataFrame:
-            return table[table["case"].astype(str).isin(wanted)] if "case" in table else table
+            return table[table["case"].astype(str).isin(ids)] if "case" in table else table
 
         return replace(
             self,
@@ -108,7 +108,7 @@ class Evidence:
             changes=mine(self.changes),
             rescored=mine(self.rescored),
             abstentions=mine(self.abstentions),
-            likeness=self.likeness[self.likeness.index.isin(wanted)],
+            likeness=self.likeness[self.likeness.index.isin(ids)],
         )
 
     def of_arms(self, arms: Collection[str]) -> Evidence:
@@ -135,9 +135,9 @@ class Evidence:
         """What people say of the cases that an arm scored, the raters in `without` left out."""
         key = frozenset(without)
         if key not in self._references:
-            heard = self.people["case"].astype(str).isin(set(self.arms["case"].astype(str)))
-            found = reference(self.people[heard], self.questions, rule=self.rule, without=without)
-            self._references[key] = found
+            judged = self.people["case"].astype(str).isin(set(self.arms["case"].astype(str)))
+            reading = reference(self.people[judged], self.questions, rule=self.rule, without=without)
+            self._references[key] = reading
         return self._references[key]
 
 
@@ -160,12 +160,12 @@ def gather(
     arms = store.arms()
     questions = rubric_questions(*(arm.rubric for arm in arms))
     kinds = {arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms}
-    first, second = two_panels(people_in_numbers(human, store), rescore)
+    first_panel, second_panel = two_panels(people_in_numbers(human, store), rescore)
     unfinished = is_unfinished(store)
     people, check = check_ratings(
-        first, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
+        first_panel, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
     )
-    rescored, further = check_ratings(second, questions, taken=set(kinds))
+    rescored, further = check_ratings(second_panel, questions, taken=set(kinds))
     ratings, ballots, costs, stops, moments, abstentions, rounds, blind, changes = arm_tables(
         store,
         ArmRatings(),
@@ -219,12 +219,12 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
             f"no rater named {unknown[0]!r} to re-score",
             remedy=f"choose from {', '.join(sorted(set(raters)))}",
         )
-    second = raters.isin(list(rescore))
-    if second.all():
+    in_second = raters.isin(list(rescore))
+    if in_second.all():
         raise InvalidRatings(
             "every rater is on the panel that re-scores", remedy="leave out those who are the reference"
         )
-    return human[~second], human[second]
+    return human[~in_second], human[in_second]
 
 
 def is_unfinished(store: Store) -> bool:
@@ -244,8 +244,8 @@ def _cases(
         case = store.case(name)
         if case is None:
             continue
-        worded, pair = not store.redacted, case.output_b is not None
-        if worded and case.reference and not pair:
+        has_texts, pair = not store.redacted, case.output_b is not None
+        if has_texts and case.reference and not pair:
             texts[case.id] = (case.output, case.reference)
         if case.metadata.get(SPLIT) not in (None, ""):
             parts[case.id] = str(case.metadata[SPLIT])
@@ -254,8 +254,8 @@ def _cases(
                 "case": case.id,
                 "group": case.group,
                 "system": None if pair else case.system,
-                "source_length": sum(len(note.split()) for note in case.source) if worded else None,
-                "output_length": _output_length(case) if worded else None,
+                "source_length": sum(len(note.split()) for note in case.source) if has_texts else None,
+                "output_length": _output_length(case) if has_texts else None,
                 **{name: case.metadata.get(name) for name in further},
             }
         )
@@ -266,10 +266,10 @@ def _cases(
 def _numbers_as_numbers(cases: pd.DataFrame, further: Sequence[str]) -> pd.DataFrame:
     """The table with the metadata that is numbers throughout as numbers, blank cells as missing; the rest as words."""
     for name in further:
-        given = cases[name].where(cases[name].notna() & (cases[name].astype(str).str.strip() != ""))
-        numbers = pd.to_numeric(given, errors="coerce")
-        words = given.map(lambda value: value if pd.isna(value) else str(value))
-        cases[name] = numbers.astype(float) if numbers.notna().equals(given.notna()) else words
+        filled_cells = cases[name].where(cases[name].notna() & (cases[name].astype(str).str.strip() != ""))
+        numbers = pd.to_numeric(filled_cells, errors="coerce")
+        words = filled_cells.map(lambda value: value if pd.isna(value) else str(value))
+        cases[name] = numbers.astype(float) if numbers.notna().equals(filled_cells.notna()) else words
     return cases
 
 
@@ -278,8 +278,8 @@ def _likeness(
 ) -> tuple[pd.DataFrame, list[str]]:
     if baselines is None:
         return pd.DataFrame(index=list(texts)), []
-    measured, notes = baselines(list(texts.values()))
-    return measured.set_axis(list(texts), axis="index"), notes
+    table, notes = baselines(list(texts.values()))
+    return table.set_axis(list(texts), axis="index"), notes
 
 
 def _output_length(case: Case) -> float:
@@ -312,7 +312,7 @@ def without_reserved_names(evidence: Evidence) -> Evidence:
         evidence,
         arms=with_label(evidence.arms),
         people=with_label(evidence.people),
-        questions={attribute_label(name): asked for name, asked in evidence.questions.items()},
+        questions={attribute_label(name): question for name, question in evidence.questions.items()},
         ballots=with_label(evidence.ballots),
         moments=with_label(evidence.moments),
         rounds=with_label(evidence.rounds),

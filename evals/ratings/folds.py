@@ -19,8 +19,8 @@ def groups_in(table: pd.DataFrame) -> pd.Series:
     """By case, the group in the table's column `group`; cases without one are not in it."""
     if "group" not in table:
         return pd.Series(dtype=object)
-    known = table.dropna(subset=["group"]).drop_duplicates("case")
-    return known.set_index("case")["group"]
+    grouped = table.dropna(subset=["group"]).drop_duplicates("case")
+    return grouped.set_index("case")["group"]
 
 
 def clusters(cases: pd.Series, groups: Mapping[str, object] | pd.Series) -> pd.Series:
@@ -30,8 +30,8 @@ def clusters(cases: pd.Series, groups: Mapping[str, object] | pd.Series) -> pd.S
         cases: Case ids, one a row.
         groups: The group of each case by its id; absent, None and NaN mean that it has none.
     """
-    named = {str(case): f"group {group}" for case, group in groups.items() if pd.notna(group)}
-    return pd.Series([named.get(case, f"case {case}") for case in cases.astype(str)], cases.index, object)
+    labels = {str(case): f"group {group}" for case, group in groups.items() if pd.notna(group)}
+    return pd.Series([labels.get(case, f"case {case}") for case in cases.astype(str)], cases.index, object)
 
 
 def shared_group_note(parts: Mapping[str, str], groups: Mapping[str, object] | pd.Series, column: str) -> str:
@@ -45,15 +45,15 @@ def shared_group_note(parts: Mapping[str, str], groups: Mapping[str, object] | p
     table = pd.DataFrame({"cluster": clusters(cases, groups), "part": list(parts.values())})
     sizes = table["part"].value_counts()
     torn = table.groupby("cluster")["part"].transform("nunique") > 1
-    told = [
-        f"{shared} of the {size} cases of {part!r}"
+    counts = [
+        f"{count} of the {size} cases of {part!r}"
         for part, size in sizes.iloc[1:].items()
-        if (shared := int(torn[table["part"] == part].sum()))
+        if (count := int(torn[table["part"] == part].sum()))
     ]
-    if not told:
+    if not counts:
         return ""
     return (
-        f"The column {column!r} parts groups: {' and '.join(told)} have other cases of their group in another part. "
+        f"The column {column!r} parts groups: {' and '.join(counts)} have other cases of their group in another part. "
         "What was learned or chosen on one part has met the other's groups, and looks better there than it is."
     )
 
@@ -78,11 +78,11 @@ def fold_numbers(clusters: Sequence[Hashable] | IntArray, number: int, rng: np.r
     code, names = pd.factorize(np.asarray(clusters, dtype=object))
     size = np.bincount(code, minlength=len(names))
     shuffled = rng.permutation(len(names))
-    filled = np.zeros(min(number, len(names)), dtype=np.int64)
+    fold_sizes = np.zeros(min(number, len(names)), dtype=np.int64)
     fold = np.zeros(len(names), dtype=np.int64)
     for cluster in shuffled[np.argsort(-size[shuffled], kind="stable")]:
-        fold[cluster] = filled.argmin()
-        filled[fold[cluster]] += size[cluster]
+        fold[cluster] = fold_sizes.argmin()
+        fold_sizes[fold[cluster]] += size[cluster]
     return fold[code]
 
 
@@ -120,10 +120,10 @@ def held_values(parts: Sequence[Fold], pieces: Sequence[FloatArray]) -> FloatArr
     at = np.searchsorted(rows, np.concatenate([fold.held_out for fold in parts]))
     table = np.concatenate(pieces, axis=-1)
     total, number = np.zeros((2, *table.shape[:-1], len(rows)))
-    known = ~np.isnan(table)
-    for where, values, seen in zip(at, np.moveaxis(np.where(known, table, 0), -1, 0), np.moveaxis(known, -1, 0), strict=True):  # fmt: skip
-        total[..., where] += values
-        number[..., where] += seen
+    has_value = ~np.isnan(table)
+    for positions, values, counted_rows in zip(at, np.moveaxis(np.where(has_value, table, 0), -1, 0), np.moveaxis(has_value, -1, 0), strict=True):  # fmt: skip
+        total[..., positions] += values
+        number[..., positions] += counted_rows
     return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
@@ -148,15 +148,15 @@ def selection_folds(
         )
     if test is None:
         return [fold for _ in range(rounds) for fold in folds(cluster, number, rng)]
-    kept = cases.astype(str).isin({str(case) for case in test}).to_numpy(bool)
-    if kept.all() or not kept.any():
+    is_test = cases.astype(str).isin({str(case) for case in test}).to_numpy(bool)
+    if is_test.all() or not is_test.any():
         raise VenireError(
-            f"{kept.sum()} of {len(kept)} judged questions are of test cases, so nothing can be "
-            + ("chosen" if kept.all() else "scored"),
+            f"{is_test.sum()} of {len(is_test)} judged questions are of test cases, so nothing can be "
+            + ("chosen" if is_test.all() else "scored"),
             remedy="put some of the judged cases in the test set, and leave others to choose on",
         )
-    if set(cluster[kept]) & set(cluster[~kept]):
+    if set(cluster[is_test]) & set(cluster[~is_test]):
         raise VenireError(
             "cases of one group lie on both sides of the split", remedy="keep each group whole on one side"
         )
-    return [Fold(np.flatnonzero(~kept), np.flatnonzero(kept))]
+    return [Fold(np.flatnonzero(~is_test), np.flatnonzero(is_test))]

@@ -36,24 +36,24 @@ def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
 def ratings_table(given: Iterable[Rating]) -> pd.DataFrame:
     """The ratings as the table that `load_ratings` gives."""
     ratings = list(given)
-    kept = [rating for rating in ratings if rating.value is not None]
+    rated = [rating for rating in ratings if rating.value is not None]
     table = pd.DataFrame(
         {
-            name: [getattr(rating, name) for rating in kept]
+            name: [getattr(rating, name) for rating in rated]
             for name in ("case", "rater", "attribute", "value")
         },
         dtype=object,
     )
-    words = {rating.attribute for rating in kept if isinstance(rating.value, str)}
+    words = {rating.attribute for rating in rated if isinstance(rating.value, str)}
     if words:
-        table["value"] = [_word(r.value) if r.attribute in words else r.value for r in kept]
+        table["value"] = [_word(r.value) if r.attribute in words else r.value for r in rated]
     else:
         table["value"] = table["value"].astype(float)
     for name in ("round", "rationale"):
-        column = [getattr(rating, name) for rating in kept]
+        column = [getattr(rating, name) for rating in rated]
         if any(value is not None for value in column):
             table[name] = pd.Series(column, dtype=object)
-    table.attrs[BLANK] = len(ratings) - len(kept)
+    table.attrs[BLANK] = len(ratings) - len(rated)
     return table
 
 
@@ -65,12 +65,12 @@ def last_round(ratings: pd.DataFrame) -> pd.DataFrame:
             f"the ratings have no column {absent[0]!r}",
             remedy="give the columns case, rater, attribute, value",
         )
-    given = ratings[ratings["value"].notna()]
-    if "round" not in given.columns:
-        return given
-    number = pd.to_numeric(given["round"], errors="coerce").fillna(0)
-    latest = number.groupby([given["case"], given["rater"], given["attribute"]]).transform("max")
-    return given[number == latest]
+    rated = ratings[ratings["value"].notna()]
+    if "round" not in rated.columns:
+        return rated
+    number = pd.to_numeric(rated["round"], errors="coerce").fillna(0)
+    latest = number.groupby([rated["case"], rated["rater"], rated["attribute"]]).transform("max")
+    return rated[number == latest]
 
 
 def _word(value: float | str | None) -> str:
@@ -106,18 +106,18 @@ class RatingCheck:
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence for everything that is left out; none where nothing is."""
-        found = []
+        sentences = []
         if self.no_case:
-            many = sum(self.no_case.values())
-            found.append(f"{_ratings(many)} of no case here, left out: {_some(self.no_case)}")
+            count = sum(self.no_case.values())
+            sentences.append(f"{_ratings(count)} of no case here, left out: {_some(self.no_case)}")
         if self.unknown_attributes:
-            names = [f"{name!r} ({many})" for name, many in self.unknown_attributes.items()]
-            found.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
-        for what, values in (("not on its scale", self.off_scale), ("no number", self.in_words)):
-            found += [_values_note(name, what, given) for name, given in values.items()]
+            names = [f"{name!r} ({count})" for name, count in self.unknown_attributes.items()]
+            sentences.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
+        for fault, values in (("not on its scale", self.off_scale), ("no number", self.in_words)):
+            sentences += [_values_note(name, fault, strays) for name, strays in values.items()]
         if self.unrated:
-            found.append(f"{_cases(len(self.unrated))} that nobody rated: {_some(self.unrated)}")
-        return tuple(found)
+            sentences.append(f"{_cases(len(self.unrated))} that nobody rated: {_some(self.unrated)}")
+        return tuple(sentences)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -156,9 +156,9 @@ def check_ratings(
     inapplicable = final["value"].astype(str).isin(["", NOT_APPLICABLE])
     final = final[~inapplicable].copy()
     final["rater"] = [f"{name} (person)" if name in taken else name for name in final["rater"]]
-    known = set(final["case"]) if cases is None else set(cases)
-    here, asked = final["case"].isin(known), final["attribute"].isin(list(questions))
-    usable = final[here & asked]
+    case_ids = set(final["case"]) if cases is None else set(cases)
+    has_case, is_asked = final["case"].isin(case_ids), final["attribute"].isin(list(questions))
+    usable = final[has_case & is_asked]
     _refuse_duplicates(usable)
     parts, off_scale, in_words = [], {}, {}
     for name, part in usable.groupby("attribute", sort=False):
@@ -168,17 +168,17 @@ def check_ratings(
             off_scale[str(name)] = strange
         if words:
             in_words[str(name)] = words
-    kept = pd.concat(parts, ignore_index=True) if parts else usable
-    kept = kept[["case", "rater", "attribute", "value"]]
-    rated = set(kept["case"])
+    usable_rows = pd.concat(parts, ignore_index=True) if parts else usable
+    usable_rows = usable_rows[["case", "rater", "attribute", "value"]]
+    rated_cases = set(usable_rows["case"])
     check = RatingCheck(
         given=len(final),
-        kept=len(kept),
-        no_case=_counts(final.loc[~here, "case"]),
-        unknown_attributes=_counts(final.loc[here & ~asked, "attribute"]),
+        kept=len(usable_rows),
+        no_case=_counts(final.loc[~has_case, "case"]),
+        unknown_attributes=_counts(final.loc[has_case & ~is_asked, "attribute"]),
         off_scale=off_scale,
         in_words=in_words,
-        unrated=() if cases is None else tuple(case for case in cases if case not in rated),
+        unrated=() if cases is None else tuple(case for case in cases if case not in rated_cases),
         blank=int(human.attrs.get(BLANK, 0) + human["value"].isna().sum() + inapplicable.sum()),
         earlier=earlier,
     )
@@ -188,7 +188,7 @@ def check_ratings(
             f"{check.lost} of the {check.given} ratings cannot be used: {'; '.join(check.notes)}",
             remedy="correct the ids, attributes and values of the ratings, or leave out those of other cases",
         )
-    return kept, check
+    return usable_rows, check
 
 
 def usable_ratings(
@@ -202,16 +202,16 @@ def usable_ratings(
     blank = int(ratings.attrs.get(BLANK, 0))
     notes = [f"{_ratings(blank)} without a value left out"] if blank else []
     if questions is None:
-        kept, stray = without_stray_words(ratings)
-        return kept, (*notes, *stray, *_numbers_in_words(kept))
-    known = ratings["attribute"].astype(str).isin(list(questions))
-    guessed = sorted(set(ratings.loc[~known, "attribute"].astype(str)))
+        usable, stray = without_stray_words(ratings)
+        return usable, (*notes, *stray, *_numbers_in_words(usable))
+    is_known = ratings["attribute"].astype(str).isin(list(questions))
+    guessed = sorted(set(ratings.loc[~is_known, "attribute"].astype(str)))
     if guessed:
         notes.append(f"not in the rubric, so their scale is guessed from their values: {_some(guessed)}")
-    kept, check = check_ratings(ratings[known], questions)
-    others, stray = without_stray_words(last_round(ratings[~known]))
-    notes += [*check.notes, *stray, *_numbers_in_words(others)]
-    return pd.concat([kept, others], ignore_index=True), tuple(notes)
+    usable, check = check_ratings(ratings[is_known], questions)
+    guessed_rows, stray = without_stray_words(last_round(ratings[~is_known]))
+    notes += [*check.notes, *stray, *_numbers_in_words(guessed_rows)]
+    return pd.concat([usable, guessed_rows], ignore_index=True), tuple(notes)
 
 
 def without_stray_words(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -259,28 +259,28 @@ def _legal(part: pd.DataFrame, scale: Scale) -> tuple[pd.DataFrame, tuple[str, .
     low, high = (float(end) for end in scale.ends)
     word = numbers.isna()
     strange = ~word & ~numbers.between(low, high)
-    kept = part.assign(value=numbers)[~word & ~strange]
-    return kept, tuple(f"{value:g}" for value in numbers[strange]), tuple(map(str, part.loc[word, "value"]))
+    sound = part.assign(value=numbers)[~word & ~strange]
+    return sound, tuple(f"{value:g}" for value in numbers[strange]), tuple(map(str, part.loc[word, "value"]))
 
 
-def _values_note(name: str, what: str, given: tuple[str, ...]) -> str:
-    be = "is" if len(given) == 1 else "are"
-    return f"{_ratings(len(given))} of {name!r} {be} {what}, left out: {_some(dict.fromkeys(given))}"
+def _values_note(name: str, fault: str, strays: tuple[str, ...]) -> str:
+    be = "is" if len(strays) == 1 else "are"
+    return f"{_ratings(len(strays))} of {name!r} {be} {fault}, left out: {_some(dict.fromkeys(strays))}"
 
 
 def _counts(names: pd.Series) -> dict[str, int]:
-    return {str(name): int(many) for name, many in names.value_counts().items()}
+    return {str(name): int(count) for name, count in names.value_counts().items()}
 
 
 def _some(names: Iterable[str]) -> str:
     listed = list(names)
-    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    return ", ".join(listed[:_NAMED]) + more
+    and_more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + and_more
 
 
-def _ratings(many: int) -> str:
-    return f"{many} rating{'' if many == 1 else 's'}"
+def _ratings(count: int) -> str:
+    return f"{count} rating{'' if count == 1 else 's'}"
 
 
-def _cases(many: int) -> str:
-    return f"{many} case{'' if many == 1 else 's'}"
+def _cases(count: int) -> str:
+    return f"{count} case{'' if count == 1 else 's'}"

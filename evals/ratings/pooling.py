@@ -27,8 +27,8 @@ class Pooling:
 
     def rows(self, table: pd.DataFrame, columns: Sequence[str] = ("value",)) -> pd.DataFrame:
         """The rows whose `attribute` is pooled; the numbers in `columns` are turned where it has to be."""
-        mine = table[table["attribute"].isin(self.names)]
-        return mine.assign(**{name: self.turn(mine[name], mine["attribute"]) for name in columns})
+        pooled = table[table["attribute"].isin(self.names)]
+        return pooled.assign(**{name: self.turn(pooled[name], pooled["attribute"]) for name in columns})
 
     def turn(self, values: pd.Series, attributes: pd.Series) -> pd.Series:
         """The values, those of turned attributes reflected on their scale; unchanged where none is turned."""
@@ -52,9 +52,9 @@ def pooling(
         good_is_high: Turn every attribute that is better low, also where all are.
     """
     kinds = {
-        name: _declared_kind(asked)
-        for name, asked in questions.items()
-        if asked.scale.numeric and (among is None or name in among)
+        name: _declared_kind(question)
+        for name, question in questions.items()
+        if question.scale.numeric and (among is None or name in among)
     }
     return _one_direction(_largest_set(kinds), questions, good_is_high=good_is_high)
 
@@ -91,17 +91,17 @@ def table_pooling(
             undeclared.setdefault((levels[name], _content(part["value"])), []).append(name)
     for kind, names in undeclared.items():
         kinds |= dict.fromkeys(_within_the_widest(names, parts), kind)
-    shared = _largest_set(kinds)
-    if len(shared) < 2:
-        why = "no ratings" if not parts else "no two attributes share a scale, so they do not pool"
-        return Pooling((), {}), why
-    found = _one_direction(shared, questions)
-    told = ["taken to share a scale, as none is declared"] if kinds[shared[0]] in undeclared else []
-    apart = [name for name in parts if name not in shared]
-    if apart:
-        told.append(f"{', '.join(apart)} left out, on another scale")
-    told += [found.note] if found.note else []
-    return found, f"pools {', '.join(shared)}: {'; '.join(told)}" if told else ""
+    pooled = _largest_set(kinds)
+    if len(pooled) < 2:
+        reason = "no ratings" if not parts else "no two attributes share a scale, so they do not pool"
+        return Pooling((), {}), reason
+    result = _one_direction(pooled, questions)
+    remarks = ["taken to share a scale, as none is declared"] if kinds[pooled[0]] in undeclared else []
+    others = [name for name in parts if name not in pooled]
+    if others:
+        remarks.append(f"{', '.join(others)} left out, on another scale")
+    remarks += [result.note] if result.note else []
+    return result, f"pools {', '.join(pooled)}: {'; '.join(remarks)}" if remarks else ""
 
 
 def _one_direction(
@@ -114,9 +114,9 @@ def _one_direction(
 def _low_ones(questions: Mapping[str, Question]) -> dict[str, float]:
     """By attribute that is better low, the sum of its scale's ends."""
     return {
-        name: sum(map(float, asked.scale.ends))
-        for name, asked in questions.items()
-        if asked.better == "low" and asked.scale.ordered
+        name: sum(map(float, question.scale.ends))
+        for name, question in questions.items()
+        if question.better == "low" and question.scale.ordered
     }
 
 
@@ -130,12 +130,12 @@ def _largest_set(kinds: Mapping[str, Hashable]) -> tuple[str, ...]:
     """The names of the kind that most have, in their order; of kinds as common the first."""
     if not kinds:
         return ()
-    ((most, _),) = Counter(kinds.values()).most_common(1)
-    return tuple(name for name, kind in kinds.items() if kind == most)
+    ((commonest, _),) = Counter(kinds.values()).most_common(1)
+    return tuple(name for name, kind in kinds.items() if kind == commonest)
 
 
-def _declared_kind(asked: Question) -> Hashable:
-    return asked.scale.level, asked.scale.ends, asked.scale.values
+def _declared_kind(question: Question) -> Hashable:
+    return question.scale.level, question.scale.ends, question.scale.values
 
 
 def _within_the_widest(names: Sequence[str], parts: Mapping[str, pd.DataFrame]) -> list[str]:
@@ -143,7 +143,7 @@ def _within_the_widest(names: Sequence[str], parts: Mapping[str, pd.DataFrame]) 
     if _content(parts[names[0]]["value"]) == "words":
         words = {name: set(map(str, parts[name]["value"])) for name in names}
         widest = max(words.values(), key=len)
-        return [name for name, used in words.items() if used <= widest]
+        return [name for name, vocabulary in words.items() if vocabulary <= widest]
     ends = {
         name: (parts[name]["value"].astype(float).min(), parts[name]["value"].astype(float).max())
         for name in names

@@ -51,7 +51,7 @@ def load_preferences(path: str | Path) -> tuple[pd.DataFrame, int]:
     file = Path(path)
     rows, lost = [], 0
     for line, row in _rows(file):
-        names = {ours: _cell(row, ours) for ours in ALIASES}
+        names = {name: _cell(row, name) for name in ALIASES}
         for name in ("first", "second"):
             if not names[name]:
                 raise InvalidFile(
@@ -99,8 +99,8 @@ def _longer_by(row: Mapping[str, Any]) -> float:
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:
-    given = next((row[alias] for alias in ALIASES[name] if alias in row), None)
-    return "" if given is None else str(given).strip()
+    cell = next((row[alias] for alias in ALIASES[name] if alias in row), None)
+    return "" if cell is None else str(cell).strip()
 
 
 def _answers(row: Mapping[str, Any], file: Path, line: int) -> list[tuple[object, bool]]:
@@ -121,23 +121,23 @@ def _answers(row: Mapping[str, Any], file: Path, line: int) -> list[tuple[object
     )
 
 
-def _from_probability(given: object, file: Path, line: int) -> object:
+def _from_probability(cell: object, file: Path, line: int) -> object:
     """A probability of the first on the scale of preferences; what is blank stays."""
-    if str(given).strip().casefold() in ERRORS:
-        return given
-    chance = cell_number(given, f"{file}:{line}")
+    if str(cell).strip().casefold() in ERRORS:
+        return cell
+    chance = cell_number(cell, f"{file}:{line}")
     if chance is None or not 0 <= chance <= 1:
         raise InvalidFile(
-            f"{file}:{line}: the probability {given!r} is not from 0 to 1", remedy="give that of the first"
+            f"{file}:{line}: the probability {cell!r} is not from 0 to 1", remedy="give that of the first"
         )
     return 2 - chance
 
 
-def _share(answer: object, first: str, second: str, file: Path, line: int) -> float | None:
+def _share(answer: object, first_name: str, second_name: str, file: Path, line: int) -> float | None:
     """What the first won by an answer; None where it is no preference."""
     word = str(answer).strip()
-    if word in (first, second):
-        return float(word == first)
+    if word in (first_name, second_name):
+        return float(word == first_name)
     plain = word.casefold()
     if plain in ERRORS:
         return None

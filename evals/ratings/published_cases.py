@@ -18,14 +18,14 @@ CaseReader = Callable[[Path, str], Iterator[Row]]
 def pubmedqa(file: Path, part: str) -> Iterator[Row]:
     """PubMedQA's labelled questions (Jin et al., 2019); the test split alone where `test_ground_truth.json` lies beside them."""
     split = file.with_name("test_ground_truth.json")
-    wanted = _object(split) if split.is_file() else None
-    for name, item in _object(file).items():
-        if wanted is None or name in wanted:
+    test_ids = _object(split) if split.is_file() else None
+    for name, entry in _object(file).items():
+        if test_ids is None or name in test_ids:
             yield {
                 "id": str(name),
-                "question": _field(file, item, "QUESTION"),
-                "context": "\n\n".join(map(str, _field(file, item, "CONTEXTS"))),
-                "target": _field(file, item, "final_decision"),
+                "question": _field(file, entry, "QUESTION"),
+                "context": "\n\n".join(map(str, _field(file, entry, "CONTEXTS"))),
+                "target": _field(file, entry, "final_decision"),
             }
 
 
@@ -48,12 +48,12 @@ def medec(file: Path, part: str) -> Iterator[Row]:
 
 def aci_bench(file: Path, part: str) -> Iterator[Row]:
     """ACI-Bench's encounters (Yim et al., 2023): the dialogue, and the note as what is right; the id is the encounter's."""
-    for item in _field(file, _object(file), "data"):
-        name = str(_field(file, item, "file"))
+    for encounter in _field(file, _object(file), "data"):
+        name = str(_field(file, encounter, "file"))
         yield {
             "id": name.partition("-")[0],
-            "dialogue": str(_field(file, item, "src")),
-            "target": str(_field(file, item, "tgt")),
+            "dialogue": str(_field(file, encounter, "src")),
+            "target": str(_field(file, encounter, "tgt")),
             "setting": name.partition("-")[2],
         }
 
@@ -72,16 +72,16 @@ def mts_dialog(file: Path, part: str) -> Iterator[Row]:
 def medagents(file: Path, part: str) -> Iterator[Row]:
     """The hard questions of one of MedAgentsBench's seven sets (Tang et al., 2025), by the number that its predictions name."""
     items = read_json(file)
-    sets = sorted({str(_field(file, item, "dataset")) for item in items})
+    sets = sorted({str(_field(file, entry, "dataset")) for entry in items})
     if part not in sets:
         raise InvalidFile(f"{file}: no set {part!r} in it", remedy=nearest(part, sets))
-    for item in items:
-        if item["dataset"] == part:
+    for entry in items:
+        if entry["dataset"] == part:
             yield {
-                "id": str(_field(file, item, "qid")),
-                "question": str(_field(file, item, "question")).strip(),
-                "options": _field(file, item, "options"),
-                "target": _field(file, item, "answer_idx"),
+                "id": str(_field(file, entry, "qid")),
+                "question": str(_field(file, entry, "question")).strip(),
+                "options": _field(file, entry, "options"),
+                "target": _field(file, entry, "answer_idx"),
             }
 
 
@@ -95,16 +95,16 @@ READERS: Mapping[str, CaseReader] = {
 
 
 def _object(file: Path) -> Mapping[str, Any]:
-    found = read_json(file)
-    if not isinstance(found, Mapping):
+    document = read_json(file)
+    if not isinstance(document, Mapping):
         raise InvalidFile(f"{file}: no object in it", remedy="name the file as it was published")
-    return found
+    return document
 
 
-def _field(file: Path, item: Any, name: str) -> Any:
-    if not isinstance(item, Mapping) or name not in item:
-        near = near_column(name, item) if isinstance(item, Mapping) else ""
+def _field(file: Path, entry: Any, name: str) -> Any:
+    if not isinstance(entry, Mapping) or name not in entry:
+        hint = near_column(name, entry) if isinstance(entry, Mapping) else ""
         raise InvalidFile(
-            f"{file}: an item without {name!r}", remedy=f"{near}name the file as it was published"
+            f"{file}: an item without {name!r}", remedy=f"{hint}name the file as it was published"
         )
-    return item[name]
+    return entry[name]

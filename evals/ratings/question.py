@@ -25,12 +25,12 @@ class Question(NamedTuple):
 
 def rubric_questions(*rubrics: Rubric, only: Iterable[str] | None = None) -> dict[str, Question]:
     """The questions that the rubrics ask, by attribute; where two ask the same, the first's counts."""
-    wanted = None if only is None else set(only)
+    names = None if only is None else set(only)
     return {
         attribute.name: Question(rubric.scale_of(attribute.name), attribute.better)
         for rubric in reversed(rubrics)
         for attribute in rubric.attributes
-        if wanted is None or attribute.name in wanted
+        if names is None or attribute.name in names
     }
 
 
@@ -44,14 +44,14 @@ def half_step(scale: Scale) -> float | None:
 
 def off_scale(values: pd.Series, scale: Scale) -> pd.Series:
     """Which of a juror's values are no legal answer, as a ballot is checked; blank and `not_applicable` are none to check."""
-    given = values.notna() & ~values.astype(str).isin(["", NOT_APPLICABLE])
+    has_value = values.notna() & ~values.astype(str).isin(["", NOT_APPLICABLE])
     if not scale.numeric:
-        return given & ~values.astype(str).isin(list(map(str, scale.values)))
-    numbers = pd.to_numeric(values.where(given), errors="coerce")
+        return has_value & ~values.astype(str).isin(list(map(str, scale.values)))
+    numbers = pd.to_numeric(values.where(has_value), errors="coerce")
     if scale.values:
-        return given & ~numbers.isin(list(scale.values))
+        return has_value & ~numbers.isin(list(scale.values))
     low, high = map(float, scale.ends)
-    return given & ~numbers.between(low, high)
+    return has_value & ~numbers.between(low, high)
 
 
 def assumed_question(
@@ -63,16 +63,16 @@ def assumed_question(
     """
     numbers = pd.to_numeric(values, errors="coerce")
     words = bool(numbers.isna().any())
-    used = sorted(set(map(str, values))) if words else sorted(set(numbers.astype(float)))
-    if len(used) < 2:
+    values_seen = sorted(set(map(str, values))) if words else sorted(set(numbers.astype(float)))
+    if len(values_seen) < 2:
         return None
-    legal = list(categories) or used
+    legal = list(categories) or values_seen
     if words or level == "nominal":
         scale = Scale(level="nominal", anchors={value: str(value) for value in legal})
     elif len(legal) == 2 and (level == "binary" or (level is None and set(legal) == {0.0, 1.0})):
         scale = Scale(level="binary", anchors={value: str(value) for value in legal})
     else:
-        scale = Scale(level="interval", minimum=used[0], maximum=used[-1])
+        scale = Scale(level="interval", minimum=values_seen[0], maximum=values_seen[-1])
     return Question(scale, "high")
 
 
@@ -109,7 +109,7 @@ class RewardTable:
         """The costs of a scale; None where it has none."""
         if scale.costs is None:
             return None
-        worth = [[scale.costs.reward(true, given) for given in scale.values] for true in scale.values]
+        worth = [[scale.costs.reward(true, value) for value in scale.values] for true in scale.values]
         return cls(scale.values, np.array(worth, dtype=float), scale.costs.abstention)
 
     def rewards(self, said: npt.ArrayLike, truth: npt.ArrayLike) -> FloatArray:
@@ -119,10 +119,10 @@ class RewardTable:
         `truth` is no right answer, and what is said there is worth NaN.
         """
         steps = np.array([float(value) for value in self.values])
-        given, right = np.broadcast_arrays(np.asarray(said, dtype=float), np.asarray(truth, dtype=float))
-        places = np.where(np.isnan(given), ABSTAINED, _places(given, steps))
-        paid = with_abstention(self.worth, self.abstention)[_places(right, steps), places]
-        return np.where(np.isnan(right), np.nan, paid)
+        answers, truths = np.broadcast_arrays(np.asarray(said, dtype=float), np.asarray(truth, dtype=float))
+        places = np.where(np.isnan(answers), ABSTAINED, _places(answers, steps))
+        paid = with_abstention(self.worth, self.abstention)[_places(truths, steps), places]
+        return np.where(np.isnan(truths), np.nan, paid)
 
 
 def _places(numbers: FloatArray, steps: FloatArray) -> IntArray:

@@ -93,7 +93,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
     """
     file = Path(path)
-    rows, numbers, seen = [], list[float | None](), dict[tuple[str, ...], int]()
+    rows, numbers, line_by_key = [], list[float | None](), dict[tuple[str, ...], int]()
     for line, row in read_rows(file, required=REQUIRED):
         for column in REQUIRED:
             if column not in row:
@@ -101,21 +101,21 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
                     f"{file}:{line}: no column {column!r}",
                     remedy=f"{near_column(column, row)}a table of judgements has {','.join(REQUIRED)}",
                 )
-        where = f"{file}:{line}"
-        repeat = _number(row.get("repeat") or 0, where, "repeat")
+        place = f"{file}:{line}"
+        repeat = _number(row.get("repeat") or 0, place, "repeat")
         key = (str(row["case"]), str(row["juror"]), str(row["attribute"]), f"{repeat:g}")
-        if key in seen:
+        if key in line_by_key:
             raise InvalidFile(
-                f"{file}:{line}: {key[1]} judged {key[2]} of {key[0]} already on line {seen[key]}",
+                f"{file}:{line}: {key[1]} judged {key[2]} of {key[0]} already on line {line_by_key[key]}",
                 remedy="number the second one in a column 'repeat'",
             )
-        seen[key] = line
-        spent = {name: _number(row[name], where, name) for name in NUMBERS if row.get(name) not in (None, "")}
+        line_by_key[key] = line
+        spent = {name: _number(row[name], place, name) for name in NUMBERS if row.get(name) not in (None, "")}
         value = row["value"]
         # Left a truth value, it would be read as the number 1 or 0, which no juror gave.
-        given = str(value).lower() if isinstance(value, bool) else value
-        rows.append({**row, **spent, "value": given, "repeat": int(repeat)})
-        numbers.append(cell_number(given, where))
+        answer = str(value).lower() if isinstance(value, bool) else value
+        rows.append({**row, **spent, "value": answer, "repeat": int(repeat)})
+        numbers.append(cell_number(answer, place))
     if not rows:
         raise InvalidFile(f"{file}: no judgement in it", remedy="write one row for each judgement")
     table = pd.DataFrame(rows).astype(dict.fromkeys(REQUIRED[:3], str))
@@ -133,10 +133,10 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
     return table
 
 
-def _number(value: object, where: str, column: str) -> float:
-    number = cell_number(value, where)
+def _number(value: object, place: str, column: str) -> float:
+    number = cell_number(value, place)
     if number is None:
-        raise InvalidFile(f"{where}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
+        raise InvalidFile(f"{place}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
     return number
 
 
@@ -214,20 +214,20 @@ def llmbar(folder: str | Path, *, subset: str | None = "LLMBar") -> Recording:
     )
 
 
-def _cases(file: Path, wanted: set[str]) -> tuple[Case, ...]:
+def _cases(file: Path, ids: set[str]) -> tuple[Case, ...]:
     """The texts, where they are there: compositions need none."""
     if not file.is_file():
         return ()
     items = json.loads(file.read_text(encoding="utf-8"))
     return tuple(
         Case(
-            id=f"{item['dataset']}/{item['item']}",
-            question=item["input"],
-            output=both_texts(item["output_1"], item["output_2"]),
-            metadata={TEXTS: (item["output_1"], item["output_2"])},
+            id=f"{entry['dataset']}/{entry['item']}",
+            question=entry["input"],
+            output=both_texts(entry["output_1"], entry["output_2"]),
+            metadata={TEXTS: (entry["output_1"], entry["output_2"])},
         )
-        for item in items
-        if f"{item['dataset']}/{item['item']}" in wanted
+        for entry in items
+        if f"{entry['dataset']}/{entry['item']}" in ids
     )
 
 
@@ -244,7 +244,7 @@ def pandalm(folder: str | Path, *, unreadable: Literal["abstain", "tie"] = "abst
     table = pd.read_csv(file, dtype=str, keep_default_na=False)
     group = pd.Series(table.groupby(["instruction", "input"], sort=False).ngroup().astype(str))
     words = {"0": 0, "Tie": 0, "1": 1, "2": 2} | ({"garbage": 0} if unreadable == "tie" else {})
-    judged = [
+    tables = [
         pd.DataFrame(
             {
                 "case": table["idx"],
@@ -257,7 +257,7 @@ def pandalm(folder: str | Path, *, unreadable: Literal["abstain", "tie"] = "abst
         )
         for name, (answer, reason) in JUDGES.items()
     ]
-    rated = table.melt(id_vars="idx", value_vars=list(PEOPLE), var_name="rater", value_name="value")
+    ratings = table.melt(id_vars="idx", value_vars=list(PEOPLE), var_name="rater", value_name="value")
     return Recording(
         name="pandalm",
         rubric=choice("pandalm", {0: "neither", 1: "the first text", 2: "the second text"}, binary=False),
@@ -266,13 +266,13 @@ def pandalm(folder: str | Path, *, unreadable: Literal["abstain", "tie"] = "abst
                 id=row["idx"],
                 question="\n\n".join(filter(None, (row["instruction"], row["input"]))),
                 output=both_texts(row["response1"], row["response2"]),
-                group=where,
+                group=instruction,
                 metadata={TEXTS: (row["response1"], row["response2"])},
             )
-            for row, where in zip(table.to_dict("records"), group, strict=True)
+            for row, instruction in zip(table.to_dict("records"), group, strict=True)
         ),
-        judgements=pd.concat(judged, ignore_index=True),
-        people=rated.rename(columns={"idx": "case"}).assign(
-            attribute="better", value=pd.to_numeric(rated["value"])
+        judgements=pd.concat(tables, ignore_index=True),
+        people=ratings.rename(columns={"idx": "case"}).assign(
+            attribute="better", value=pd.to_numeric(ratings["value"])
         )[["case", "rater", "attribute", "value"]],
     )

@@ -32,8 +32,8 @@ class Reference:
     def notes(self) -> tuple[str, ...]:
         """What was left out for want of a majority: how many cases, of which attribute."""
         return tuple(
-            f"people have no majority on {name!r} of {many} case{'' if many == 1 else 's'}: left out, with no reference there"
-            for name, many in self.undecided.items()
+            f"people have no majority on {name!r} of {count} case{'' if count == 1 else 's'}: left out, with no reference there"
+            for name, count in self.undecided.items()
         )
 
 
@@ -56,17 +56,17 @@ def reference(
         InvalidRatings: A column is missing, or a value is not on its scale.
     """
     require_columns(people, (*KEYS, "value"), "the people's ratings")
-    given = people.astype({"case": str, "attribute": str})
-    given = given[given["attribute"].isin(list(questions))]
+    ratings = people.astype({"case": str, "attribute": str})
+    ratings = ratings[ratings["attribute"].isin(list(questions))]
     if without:
-        given = given[~given["rater"].isin(list(without))]
-    given = given.assign(value=codes(given, questions)).dropna(subset=["value"])
-    place = given.groupby(KEYS, sort=False).cumcount()
-    wide = given.assign(place=place).pivot(index=KEYS, columns="place", values="value")
+        ratings = ratings[~ratings["rater"].isin(list(without))]
+    ratings = ratings.assign(value=codes(ratings, questions)).dropna(subset=["value"])
+    place = ratings.groupby(KEYS, sort=False).cumcount()
+    wide = ratings.assign(place=place).pivot(index=KEYS, columns="place", values="value")
     attributes = wide.index.get_level_values("attribute")
-    found = pd.Series(reference_values(wide.to_numpy(float), attributes, questions, rule), wide.index)
-    split = attributes[found.isna().to_numpy(bool)]
-    table = found.rename("value").dropna().reset_index()
+    values = pd.Series(reference_values(wide.to_numpy(float), attributes, questions, rule), wide.index)
+    split = attributes[values.isna().to_numpy(bool)]
+    table = values.rename("value").dropna().reset_index()
     return Reference(
         _in_words(table, questions),
         {name: int((split == name).sum()) for name in questions if (split == name).any()},
@@ -84,12 +84,12 @@ def reference_values(
     names = list(attributes)
     rules = {name: scale_rule(questions[name].scale, rule) for name in dict.fromkeys(names)}
     by_row = np.array([rules[name] for name in names], dtype=object)
-    rated = ~np.isnan(values).all(axis=1)
-    found = np.full(len(values), np.nan)
-    for each in dict.fromkeys(rules.values()):
-        mine = rated & (by_row == each)
-        found[mine] = _summary(values[mine], each)
-    return found
+    is_rated = ~np.isnan(values).all(axis=1)
+    references = np.full(len(values), np.nan)
+    for row_rule in dict.fromkeys(rules.values()):
+        rule_rows = is_rated & (by_row == row_rule)
+        references[rule_rows] = _summary(values[rule_rows], row_rule)
+    return references
 
 
 def scale_rule(scale: Scale, rule: Rule | None) -> Rule:
@@ -103,13 +103,13 @@ def scale_rule(scale: Scale, rule: Rule | None) -> Rule:
 
 def rule_words(rule: Rule | None) -> str:
     """How the reference is made, for a methods paragraph."""
-    ordered = {
+    words_by_rule = {
         "mean": "mean of the people",
         "majority": "value that most people gave",
         "median": "median of the people",
     }
     return (
-        f"{ordered[rule or 'median']} who rated the same attribute of the same case; on nominal and binary scales the value "
+        f"{words_by_rule[rule or 'median']} who rated the same attribute of the same case; on nominal and binary scales the value "
         "that most of them gave. Where two values are given most often there is no majority, and the question is left out"
     )
 
@@ -120,11 +120,11 @@ def codes(table: pd.DataFrame, questions: Mapping[str, Question]) -> pd.Series:
     Raises:
         InvalidRatings: A value is not on its attribute's scale.
     """
-    found = pd.Series(np.nan, table.index)
+    numbers = pd.Series(np.nan, table.index)
     for name in dict.fromkeys(table["attribute"]):
-        mine = (table["attribute"] == name).to_numpy(bool)
-        found[mine] = _codes(table["value"][mine], questions[name].scale, name).to_numpy(float)
-    return found
+        of_name = (table["attribute"] == name).to_numpy(bool)
+        numbers[of_name] = _codes(table["value"][of_name], questions[name].scale, name).to_numpy(float)
+    return numbers
 
 
 def _codes(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
@@ -150,9 +150,9 @@ def _codes(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
 def _in_words(table: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
     """The table with codes of words turned back into the words."""
     words = {
-        name: sorted(map(str, asked.scale.values))
-        for name, asked in questions.items()
-        if not asked.scale.numeric
+        name: sorted(map(str, question.scale.values))
+        for name, question in questions.items()
+        if not question.scale.numeric
     }
     if not set(table["attribute"]) & set(words):
         return table
@@ -183,6 +183,6 @@ def _summary(values: FloatArray, rule: Rule) -> FloatArray:
     if not len(options):
         return np.full(len(values), np.nan)
     votes = np.column_stack([(values == option).sum(axis=1) for option in options])
-    most = votes.max(axis=1)
-    alone = (votes == most[:, None]).sum(axis=1) == 1
-    return np.where(alone & (most > 0), options[votes.argmax(axis=1)], np.nan)
+    top_votes = votes.max(axis=1)
+    is_single = (votes == top_votes[:, None]).sum(axis=1) == 1
+    return np.where(is_single & (top_votes > 0), options[votes.argmax(axis=1)], np.nan)

@@ -100,12 +100,12 @@ class JurorRatings:
     def add(self, arm: Arm, verdict: Verdict) -> None:
         models = {seat.name: seat.model or "" for seat in arm.jury.seats}
         for attribute, votes in verdict.transcript.standing().items():
-            for juror, held in votes.items():
-                if held.vote.value == NOT_APPLICABLE:
+            for juror, ballot in votes.items():
+                if ballot.vote.value == NOT_APPLICABLE:
                     continue
                 seat = juror if juror in models else juror.rsplit("#", 1)[0]
-                who = (arm.name, verdict.case, juror, seat, models.get(seat, ""))
-                self._rows.append((*who, attribute, held.vote.value))
+                voter = (arm.name, verdict.case, juror, seat, models.get(seat, ""))
+                self._rows.append((*voter, attribute, ballot.vote.value))
 
     def table(self) -> pd.DataFrame:
         columns = ["arm", "case", "juror", "seat", "model", "attribute", "value"]
@@ -140,11 +140,11 @@ class RoundVotes:
 
     def table(self) -> pd.DataFrame:
         columns = ["arm", "case", "juror", "attribute", "round", "value"]
-        found = pd.DataFrame(self._rows, columns=columns)
+        votes = pd.DataFrame(self._rows, columns=columns)
         # A juror who spoke twice in one round stands where it last gave a value.
-        found = found.assign(voted=found["value"].notna()).sort_values("voted", kind="stable")
-        once = found.drop_duplicates(["arm", "case", "juror", "attribute", "round"], keep="last")
-        return once.drop(columns="voted").sort_index(ignore_index=True)
+        votes = votes.assign(voted=votes["value"].notna()).sort_values("voted", kind="stable")
+        last_votes = votes.drop_duplicates(["arm", "case", "juror", "attribute", "round"], keep="last")
+        return last_votes.drop(columns="voted").sort_index(ignore_index=True)
 
 
 UNITS: tuple[CostUnit, ...] = ("calls", "tokens", "usd")
@@ -165,16 +165,16 @@ class BlindCounts:
     def add(self, arm: Arm, verdict: Verdict) -> None:
         if not deliberates(arm.jury):
             return
-        counted = blind_count(verdict.transcript, arm.rubric, arm.jury)
-        whole, first = verdict.transcript.cost, counted.transcript.cost if counted else None
+        blind = blind_count(verdict.transcript, arm.rubric, arm.jury)
+        cost_in_all, blind_cost = verdict.transcript.cost, blind.transcript.cost if blind else None
         spent = [
             amount
-            for cost in (whole, first)
+            for cost in (cost_in_all, blind_cost)
             for amount in ((*map(cost.amount, UNITS), cost.seconds) if cost else [math.nan] * len(COSTS))
         ]
         self._rows += [
-            (arm.name, verdict.case, name, outcome.value, counted[name].value if counted else None,
-             blind_rule(arm.jury) if counted else "", *spent)
+            (arm.name, verdict.case, name, outcome.value, blind[name].value if blind else None,
+             blind_rule(arm.jury) if blind else "", *spent)
             for name, outcome in verdict.outcomes.items()
         ]  # fmt: skip
 
@@ -192,11 +192,11 @@ class VoteChanges:
     def add(self, arm: Arm, verdict: Verdict) -> None:
         if not deliberates(arm.jury):
             return
-        last = verdict.transcript.standing()
+        standing = verdict.transcript.standing()
         for attribute, votes in verdict.transcript.blind().standing().items():
             for juror, cast in votes.items():
-                held = last.get(attribute, {}).get(juror)
-                values = (cast.vote.value, held.vote.value) if held else (NOT_APPLICABLE,)
+                ballot = standing.get(attribute, {}).get(juror)
+                values = (cast.vote.value, ballot.vote.value) if ballot else (NOT_APPLICABLE,)
                 if NOT_APPLICABLE not in values:
                     self._rows.append((arm.name, verdict.case, juror, attribute, *values))
 
@@ -230,9 +230,9 @@ class ArmCosts:
 
     def table(self) -> pd.DataFrame:
         rows = [{"arm": arm, **row} for arm, row in self._rows.items()]
-        found = pd.DataFrame(rows, columns=["arm", *_COSTS])
-        return found.assign(
-            usd_per_case=found["usd"] / found["cases"], seconds_per_case=found["seconds"] / found["cases"]
+        costs = pd.DataFrame(rows, columns=["arm", *_COSTS])
+        return costs.assign(
+            usd_per_case=costs["usd"] / costs["cases"], seconds_per_case=costs["seconds"] / costs["cases"]
         )
 
 
@@ -246,8 +246,8 @@ class ArmStops:
         self._rows.append((arm.name, verdict.stop.reason, verdict.stop.limit or ""))
 
     def table(self) -> pd.DataFrame:
-        found = pd.DataFrame(self._rows, columns=["arm", "reason", "limit"])
-        return found.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()
+        stops = pd.DataFrame(self._rows, columns=["arm", "reason", "limit"])
+        return stops.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()
 
 
 class _Read(NamedTuple):
@@ -273,9 +273,9 @@ class ArmMoments:
             for name, outcome in verdict.outcomes.items()
             if outcome.status == "reached" and outcome.value is not None
         }
-        found = tuple(flag for flag in flags(verdict, arm.rubric) if flag.kind in KINDS)
+        verdict_flags = tuple(flag for flag in flags(verdict, arm.rubric) if flag.kind in KINDS)
         agreements = instant_agreements(verdict.transcript, arm.rubric)
-        self._read.append(_Read(arm.name, verdict.case, found, agreements))
+        self._read.append(_Read(arm.name, verdict.case, verdict_flags, agreements))
 
     def table(self) -> pd.DataFrame:
         rows = [
@@ -288,9 +288,9 @@ class ArmMoments:
     def _contradictions(self, read: _Read) -> list[Flag]:
         return [
             flag
-            for other, values in self._reached[read.case].items()
-            if other != read.arm
-            for flag in contradictions(read.agreements, other, values)
+            for other_arm, values in self._reached[read.case].items()
+            if other_arm != read.arm
+            for flag in contradictions(read.agreements, other_arm, values)
         ]
 
 

@@ -64,8 +64,8 @@ class Sheet:
         values = self.references[without].loc[rows.index]
         if attribute == OVERALL:
             values = self.pooling.turn(values, rows["attribute"])
-        asked = self.scale_question(attribute)
-        return values.astype(float) if asked is not None and asked.scale.numeric else values
+        question = self.scale_question(attribute)
+        return values.astype(float) if question is not None and question.scale.numeric else values
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Scores:
 
 def scores(sheet: Sheet, attribute: str) -> Scores | None:
     """The numbers of every arm and of the constant on `attribute`, read off the sheet once; None for words."""
-    asked = sheet.scale_question(attribute)
-    if asked is None or not asked.scale.numeric:
+    question = sheet.scale_question(attribute)
+    if question is None or not question.scale.numeric:
         return None
     rows = sheet.of(attribute)
     values = {
@@ -116,8 +116,8 @@ def lay_out(evidence: Evidence) -> Sheet:
 
     def reference(*without: str) -> pd.Series:
         """Row by row of `wide` what people say, those in `without` left out."""
-        found = evidence.reference(without=without).table.set_index(KEYS)["value"]
-        return found.reindex(keys).set_axis(wide.index)
+        values = evidence.reference(without=without).table.set_index(KEYS)["value"]
+        return values.reindex(keys).set_axis(wide.index)
 
     return Sheet(
         rows=wide,
@@ -137,9 +137,9 @@ def pairs(cluster: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -
     return Matrix.of_columns({ARM: first, PEOPLE: second}, cluster)
 
 
-def _best(asked: Question) -> object:
+def _best(question: Question) -> object:
     """The good end of the scale; nothing for words, of which none is best."""
-    return asked.scale.ends[1 if asked.better == "high" else 0] if asked.scale.ordered else np.nan
+    return question.scale.ends[1 if question.better == "high" else 0] if question.scale.ordered else np.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +168,13 @@ class Marks:
 
     def reference(self, *, without: Collection[str] = ()) -> pd.Series:
         """The people's reference, or that of the others; NaN where there is none."""
-        asked = tuple(name for name in self.people if name not in without)
-        if asked not in self._references:
-            given = self.table[list(asked)]
-            attributes = given.index.get_level_values("attribute")
-            values = reference_values(given.to_numpy(float), attributes, self.questions, self.rule)
-            self._references[asked] = pd.Series(values, given.index)
-        return self._references[asked]
+        raters = tuple(name for name in self.people if name not in without)
+        if raters not in self._references:
+            marks = self.table[list(raters)]
+            attributes = marks.index.get_level_values("attribute")
+            values = reference_values(marks.to_numpy(float), attributes, self.questions, self.rule)
+            self._references[raters] = pd.Series(values, marks.index)
+        return self._references[raters]
 
     @property
     def grouped(self) -> bool:
@@ -182,34 +182,34 @@ class Marks:
 
     def attributes(self) -> list[str]:
         """Those that anybody marked, in the rubric's order."""
-        there = set(self.table.index.get_level_values("attribute"))
-        return [name for name in self.questions if name in there]
+        marked_names = set(self.table.index.get_level_values("attribute"))
+        return [name for name in self.questions if name in marked_names]
 
 
 def lay_marks(evidence: Evidence) -> Marks:
     """The evidence as marks. A seat's repeats count as their median."""
-    ordered = {name: asked for name, asked in evidence.questions.items() if asked.scale.ordered}
+    questions = {name: q for name, q in evidence.questions.items() if q.scale.ordered}
     seated = _seats(evidence.ballots)
-    voters = _long(seated, "evaluator", ordered)
-    arms = _long(evidence.arms, "rater", ordered)
-    people = _long(evidence.people, "rater", ordered)
-    second = _second_panel(evidence, ordered)
-    known = [part for part in (arms, voters, people, second) if len(part)]
+    voters = _long(seated, "evaluator", questions)
+    arms = _long(evidence.arms, "rater", questions)
+    people = _long(evidence.people, "rater", questions)
+    second_panel = _second_panel(evidence, questions)
+    tables = [part for part in (arms, voters, people, second_panel) if len(part)]
     wide = (
-        pd.concat(known, ignore_index=True).pivot_table(
+        pd.concat(tables, ignore_index=True).pivot_table(
             index=KEYS, columns="evaluator", values="mark", aggfunc="median", sort=False
         )
-        if known
+        if tables
         else pd.DataFrame(index=pd.MultiIndex.from_arrays([[], []], names=KEYS), dtype=float)
     )
     raters = tuple(sorted(set(people["evaluator"])))
     by_arm = {
         str(arm): tuple(dict.fromkeys(rows["evaluator"])) for arm, rows in seated.groupby("arm", sort=False)
     }
-    panel = {SECOND: "second panel"} if len(second) else {}
+    panel = {SECOND: "second panel"} if len(second_panel) else {}
     columns = [*evidence.kinds, *(name for names in by_arm.values() for name in names), *panel, *raters]
     cases = wide.index.get_level_values("case").unique().to_series()
-    left_out = [name for name in evidence.questions if name not in ordered]
+    left_out = [name for name in evidence.questions if name not in questions]
     return Marks(
         table=wide.reindex(columns=columns),
         arms=tuple(evidence.kinds),
@@ -221,7 +221,7 @@ def lay_marks(evidence: Evidence) -> Marks:
             **panel,
             **dict.fromkeys(raters, "person"),
         },
-        questions=ordered,
+        questions=questions,
         clusters=clusters(cases, evidence.groups).set_axis(cases),
         rule=evidence.rule,
         notes=(
@@ -236,23 +236,23 @@ def _seats(ballots: pd.DataFrame) -> pd.DataFrame:
     if ballots.empty:
         return pd.DataFrame(columns=["arm", "case", "attribute", "value", "evaluator"])
     several = ballots.groupby("arm")["seat"].transform("nunique") > 1
-    kept = ballots[several]
-    return kept.assign(evaluator=kept["arm"] + ": " + kept["seat"])[
+    seats = ballots[several]
+    return seats.assign(evaluator=seats["arm"] + ": " + seats["seat"])[
         ["arm", "case", "attribute", "value", "evaluator"]
     ]
 
 
 def with_marks(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
     """The rows whose attribute has an order, each with its `mark`; NaN where the value is no number."""
-    kept = rows[rows["attribute"].isin(list(questions))]
-    values = pd.to_numeric(kept["value"], errors="coerce").to_numpy(float)
-    ends = {name: _ends(questions[name]) for name in dict.fromkeys(kept["attribute"])}
-    bad, good = np.array([ends[name] for name in kept["attribute"]], dtype=float).reshape(-1, 2).T
-    return kept.assign(mark=np.clip((values - bad) / (good - bad), 0.0, 1.0) + 0.0)
+    table = rows[rows["attribute"].isin(list(questions))]
+    values = pd.to_numeric(table["value"], errors="coerce").to_numpy(float)
+    ends = {name: _ends(questions[name]) for name in dict.fromkeys(table["attribute"])}
+    bad_ends, good_ends = np.array([ends[name] for name in table["attribute"]], dtype=float).reshape(-1, 2).T
+    return table.assign(mark=np.clip((values - bad_ends) / (good_ends - bad_ends), 0.0, 1.0) + 0.0)
 
 
-def _long(table: pd.DataFrame, named: str, questions: Mapping[str, Question]) -> pd.DataFrame:
-    rows = with_marks(table, questions).rename(columns={named: "evaluator"})
+def _long(table: pd.DataFrame, column: str, questions: Mapping[str, Question]) -> pd.DataFrame:
+    rows = with_marks(table, questions).rename(columns={column: "evaluator"})
     return rows.astype({"case": str})[[*KEYS, "evaluator", "mark"]].dropna(subset=["mark"])
 
 
@@ -260,11 +260,11 @@ def _second_panel(evidence: Evidence, questions: Mapping[str, Question]) -> pd.D
     """What those who scored again say together, under one name."""
     if evidence.rescored.empty:
         return pd.DataFrame(columns=[*KEYS, "evaluator", "mark"])
-    together = reference(evidence.rescored, questions, rule=evidence.rule).table
-    return _long(together.assign(rater=SECOND), "rater", questions)
+    panel = reference(evidence.rescored, questions, rule=evidence.rule).table
+    return _long(panel.assign(rater=SECOND), "rater", questions)
 
 
-def _ends(asked: Question) -> tuple[float, float]:
+def _ends(question: Question) -> tuple[float, float]:
     """The bad end of the scale and the good one."""
-    low, high = (float(end) for end in asked.scale.ends)
-    return (low, high) if asked.better == "high" else (high, low)
+    low, high = (float(end) for end in question.scale.ends)
+    return (low, high) if question.better == "high" else (high, low)

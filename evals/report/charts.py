@@ -42,39 +42,39 @@ def forest_figure(
         highest: The end of the axis; None for a measure without one, whose axis ends beyond the highest interval.
     """
     attributes = list(next(iter(found.values())))
-    each_of = [each for of_arm in found.values() for each in of_arm.values() if each.defined]
-    lows = [each.value if math.isnan(each.low) else each.low for each in each_of]
-    highs = [each.value if math.isnan(each.high) else each.high for each in each_of]
+    each_of = [e for of_arm in found.values() for e in of_arm.values() if e.defined]
+    lows = [e.value if math.isnan(e.low) else e.low for e in each_of]
+    highs = [e.value if math.isnan(e.high) else e.high for e in each_of]
     end = math.ceil(max([0.25, *highs]) * 4) / 4 if highest is None else highest
     x = number_axis(max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4), end, about=8, lines=True)
     panels = []
     for attribute in attributes:
-        first, last = attribute == attributes[0], attribute == attributes[-1]
-        mine = {arm: of_arm[attribute] for arm, of_arm in found.items()}
-        arms = [Tick(0, clip(arm), "plain" if each.defined else "soft") for arm, each in mine.items()]
+        is_first, is_last = attribute == attributes[0], attribute == attributes[-1]
+        by_arm = {arm: of_arm[attribute] for arm, of_arm in found.items()}
+        arms = [Tick(0, clip(arm), "plain" if e.defined else "soft") for arm, e in by_arm.items()]
         rows = name_axis([Tick(0, attribute, "heading"), *arms])
         panel = Panel(
             x,
             rows,
             520,
             len(rows.ticks) * FOREST_ROW,
-            title=title if first else "",
-            above=first,
-            beneath=last,
+            title=title if is_first else "",
+            above=is_first,
+            beneath=is_last,
         )
-        for number, each in enumerate(mine.values()):
-            panel.note(number + 1, _interval(each))
-            if each.defined:
-                panel.whisker_across(number + 1, each.value, each.low, each.high, series_colour(number))
+        for number, e in enumerate(by_arm.values()):
+            panel.note(number + 1, _interval(e))
+            if e.defined:
+                panel.whisker_across(number + 1, e.value, e.low, e.high, series_colour(number))
         panels.append(panel)
     return Figure(title, level(panels))
 
 
-def _interval(each: Estimate) -> str:
-    if not each.defined:
+def _interval(estimate: Estimate) -> str:
+    if not estimate.defined:
         return "undefined"
-    ends = "" if math.isnan(each.low) else f" [{decimal(each.low, 2)}, {decimal(each.high, 2)}]"
-    return decimal(each.value, 2) + ends
+    ends = "" if math.isnan(estimate.low) else f" [{decimal(estimate.low, 2)}, {decimal(estimate.high, 2)}]"
+    return decimal(estimate.value, 2) + ends
 
 
 CONFUSION_CELL, ACROSS = 44, 3
@@ -93,8 +93,8 @@ def confusion_figure(counts: pd.DataFrame) -> Figure:
     x = name_axis(names, title="people")
     y = name_axis(reversed(names), title="arm")
     panels = []
-    for arm, mine in counts.groupby("arm", sort=False):
-        grid = mine.pivot(index="arm_value", columns="people_value", values="count")
+    for arm, arm_counts in counts.groupby("arm", sort=False):
+        grid = arm_counts.pivot(index="arm_value", columns="people_value", values="count")
         cells = grid.loc[legal, legal].to_numpy(int)
         panel = Panel(
             x, y, len(legal) * CONFUSION_CELL, len(legal) * CONFUSION_CELL, title=clip(str(arm), 34)
@@ -119,8 +119,8 @@ def heatmap_figure(table: pd.DataFrame) -> Figure:
     raters = list(dict.fromkeys([*table["first"], *table["second"]]))
     side = (len(raters) - 1) * HEATMAP_CELL
     panel = Panel(name_axis(raters[:-1], turned=-35), name_axis(raters[1:]), side, side)
-    for first, second, kappa in table[["first", "second", "kappa_quadratic"]].itertuples(index=False):
-        add_correlation(panel, raters.index(first), raters.index(second) - 1, kappa)
+    for rater, other_rater, kappa in table[["first", "second", "kappa_quadratic"]].itertuples(index=False):
+        add_correlation(panel, raters.index(rater), raters.index(other_rater) - 1, kappa)
     return Figure("Agreement of every two raters", [panel.picture()])
 
 
@@ -176,33 +176,33 @@ def gaps_figure(table: pd.DataFrame) -> Figure:
     arms, attributes = list(dict.fromkeys(table["arm"])), list(dict.fromkeys(table["attribute"]))
     reach = max(float(table["difference"].abs().max()), 1.0) if len(table) else 1.0
     x = number_axis(-reach - 0.5, reach + 0.5, about=6, title="arm minus people")
-    few, tallest = table["difference"].nunique() <= FEW, float(table["share"].max()) if len(table) else 1.0
+    few, tallest = (table["difference"].nunique() <= FEW, float(table["share"].max()) if len(table) else 1.0)
     panels = []
     for number, arm in enumerate(arms):
         names = attributes if number == 0 else [Tick(0, "") for _ in attributes]
         panel = Panel(x, name_axis(names), GAP_WIDTH, len(attributes) * GAP_HEIGHT, title=clip(arm, 30))
         panel.rule(x=0)
         for row, attribute in enumerate(attributes):
-            mine = table[(table["arm"] == arm) & (table["attribute"] == attribute)]
+            gaps = table[(table["arm"] == arm) & (table["attribute"] == attribute)]
             base, colour = (row + 1) * GAP_HEIGHT - 10, series_colour(number)
             panel.add(line([(0, base), (GAP_WIDTH, base)], faint=True))
-            panel.add(*(_bars(x, base, mine, tallest, colour) if few else _violin(x, base, mine, colour)))
+            panel.add(*(_bars(x, base, gaps, tallest, colour) if few else _violin(x, base, gaps, colour)))
         panels.append(panel.picture())
     return Figure("Differences from people", [beside(panels, gap=0)])
 
 
-def _bars(axis: Axis, base: float, mine: pd.DataFrame, tallest: float, colour: str) -> list[Shape]:
-    steps = np.diff(np.sort(mine["difference"].unique()))
+def _bars(axis: Axis, base: float, cell_gaps: pd.DataFrame, tallest: float, colour: str) -> list[Shape]:
+    steps = np.diff(np.sort(cell_gaps["difference"].unique()))
     room = GAP_WIDTH / (axis.high - axis.low) * float(min([1.0, *steps])) * 0.8
     return [
         rect(axis.share(gap) * GAP_WIDTH - room / 2, base - tall, room, tall, colour, opacity=0.85)
-        for gap, tall in zip(mine["difference"], mine["share"] / tallest * GAP_TALL, strict=True)
+        for gap, tall in zip(cell_gaps["difference"], cell_gaps["share"] / tallest * GAP_TALL, strict=True)
     ]
 
 
-def _violin(axis: Axis, base: float, mine: pd.DataFrame, colour: str) -> list[Shape]:
+def _violin(axis: Axis, base: float, cell_gaps: pd.DataFrame, colour: str) -> list[Shape]:
     """A Gaussian kernel density, its bandwidth by Silverman's rule, mirrored about a line."""
-    gap, count = mine["difference"].to_numpy(float), mine["count"].to_numpy(float)
+    gap, count = cell_gaps["difference"].to_numpy(float), cell_gaps["count"].to_numpy(float)
     if not len(gap):
         return []
     mean = np.average(gap, weights=count)

@@ -39,10 +39,10 @@ def tick_label(value: float) -> str:
 def tick_labels(values: Sequence[float]) -> list[str]:
     """The round numbers of one axis, all to the same decimal; zero as 0."""
     short = [tick_label(value) for value in values]
-    if any("e" in each for each in short):
+    if any("e" in text for text in short):
         return short
-    places = max((len(each.partition(".")[2]) for each in short), default=0)
-    return ["0" if each == "0" else f"{value:.{places}f}" for value, each in zip(values, short, strict=True)]
+    places = max((len(text.partition(".")[2]) for text in short), default=0)
+    return ["0" if text == "0" else f"{value:.{places}f}" for value, text in zip(values, short, strict=True)]
 
 
 COLOURS = ("#2a7f8e", "#c8682c", "#7b68a8", "#5f9150", "#b5527a", "#9a8430", "#4d79c7", "#a05a4a")
@@ -134,12 +134,7 @@ def text(
 
 
 def line(
-    points: Iterable[XY],
-    *,
-    colour: str = INK,
-    width: float = 1,
-    dashes: str = "",
-    faint: bool = False,
+    points: Iterable[XY], *, colour: str = INK, width: float = 1, dashes: str = "", faint: bool = False
 ) -> Shape:
     """A line through points."""
     return Shape(
@@ -185,7 +180,7 @@ def beside(pictures: Sequence[Picture], gap: float = 24) -> Picture:
     for picture in pictures:
         shapes.append(translate(picture.shapes, x, 0))
         x += picture.width + gap
-    return Picture(max(x - gap, 0.0), max((each.height for each in pictures), default=0.0), shapes)
+    return Picture(max(x - gap, 0.0), max((picture.height for picture in pictures), default=0.0), shapes)
 
 
 def below(pictures: Sequence[Picture], gap: float = 8) -> Picture:
@@ -194,12 +189,12 @@ def below(pictures: Sequence[Picture], gap: float = 8) -> Picture:
     for picture in pictures:
         shapes.append(translate(picture.shapes, 0, y))
         y += picture.height + gap
-    return Picture(max((each.width for each in pictures), default=0.0), max(y - gap, 0.0), shapes)
+    return Picture(max((picture.width for picture in pictures), default=0.0), max(y - gap, 0.0), shapes)
 
 
 def in_rows(pictures: Sequence[Picture], across: int) -> list[Picture]:
     """Pictures in rows of `across`, a row a picture."""
-    return [beside(pictures[first : first + across]) for first in range(0, len(pictures), across)]
+    return [beside(pictures[start : start + across]) for start in range(0, len(pictures), across)]
 
 
 def caption(words: str, *, bold: bool = False) -> Picture:

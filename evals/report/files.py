@@ -66,16 +66,16 @@ def write_folder(
 
     With `pictures`, also `figures/*.png`.
     """
-    listed, drawn = folder / "tables", folder / "figures"
-    for part in (listed, drawn):
+    table_folder, figure_folder = folder / "tables", folder / "figures"
+    for part in (table_folder, figure_folder):
         part.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     for title, table in tables.items():
-        write_atomically(listed / f"{title}.csv", csv_text(table))
+        write_atomically(table_folder / f"{title}.csv", csv_text(table))
     for title, figure in figures.items():
-        write_atomically(drawn / f"{title}.svg", svg(figure))
+        write_atomically(figure_folder / f"{title}.svg", svg(figure))
         if pictures:
-            (drawn / f"{title}.png").write_bytes(png(figure))
+            (figure_folder / f"{title}.png").write_bytes(png(figure))
     write_atomically(folder / f"{name}.json", document_text(document) + "\n")
-    written = folder / "report.html"
-    write_atomically(written, page)
-    return written
+    path = folder / "report.html"
+    write_atomically(path, page)
+    return path

@@ -36,7 +36,7 @@ def svg_blocks(figure: Figure) -> list[Html]:
     return [_svg(figure, block.height, block, {}) for block in figure.blocks]
 
 
-def _svg(figure: Figure, height: float, content: Picture | list[Html], more: Mapping[str, object]) -> Html:
+def _svg(figure: Figure, height: float, content: Picture | list[Html], extra: Mapping[str, object]) -> Html:
     size = f"{figure.width:.0f}", f"{height:.0f}"
     return element(
         "svg",
@@ -50,10 +50,10 @@ def _svg(figure: Figure, height: float, content: Picture | list[Html], more: Map
             "font-family": FONTS,
             "font-size": 12,
             "fill": INK,
-            **more,
+            **extra,
         },
         element("title", None, figure.title) if figure.title else None,
-        [_shape(each) for each in content.shapes] if isinstance(content, Picture) else content,
+        [_shape(shape) for shape in content.shapes] if isinstance(content, Picture) else content,
     )
 
 
@@ -61,7 +61,7 @@ def _shape(shape: Shape) -> Html:
     return element(
         shape.tag,
         shape.attributes,
-        [_shape(each) if isinstance(each, Shape) else each for each in shape.children],
+        [_shape(child) if isinstance(child, Shape) else child for child in shape.children],
     )
 
 
@@ -117,8 +117,8 @@ def collapsible(summary: str, *parts: Child) -> Html:
 
 def breakable(words: str) -> Html:
     """A name or note in a narrow cell: the line may break after an underscore or a slash."""
-    first, *rest = re.split(r"(?<=[_/])", words)
-    return fragment(first, ((element("wbr"), piece) for piece in rest))
+    head, *pieces = re.split(r"(?<=[_/])", words)
+    return fragment(head, ((element("wbr"), piece) for piece in pieces))
 
 
 def figure(drawn: Figure, caption: str) -> Html:
@@ -162,8 +162,8 @@ def scroll_table(
 ) -> Html:
     """A table that scrolls sideways where it is wider than the page."""
     top = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads])
-    whole = element("table", attributes, element("thead", None, top), element("tbody", None, rows))
-    return element("div", {"class": "scroll"}, whole)
+    full_table = element("table", attributes, element("thead", None, top), element("tbody", None, rows))
+    return element("div", {"class": "scroll"}, full_table)
 
 
 def _cell(column: str, value: Any) -> Html:
@@ -175,8 +175,8 @@ def _cell(column: str, value: Any) -> Html:
     plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, bool) or not isinstance(plain, int | float):
         return element("td", {"data-column": column}, breakable(str(plain)))
-    shown = _exact(plain, chance(plain)) if column in CHANCES and plain == plain else number(plain)
-    return element("td", {"class": "number", "data-column": column}, shown)
+    content = _exact(plain, chance(plain)) if column in CHANCES and plain == plain else number(plain)
+    return element("td", {"class": "number", "data-column": column}, content)
 
 
 def _exact(value: Any, words: str) -> Html:
@@ -206,7 +206,7 @@ def section_part(part: Section) -> Html:
         part.title,
         items(part.sentences, "said"),
         paragraph(part.lead, "soft") if part.lead else None,
-        *(figure(drawn, caption) for caption, drawn in part.figures.items()),
+        *(figure(drawing, caption) for caption, drawing in part.figures.items()),
         *(
             _described_table(name, part.tables[name], part.texts[name])
             if name in part.texts
@@ -220,9 +220,9 @@ def section_part(part: Section) -> Html:
 def section_figures(parts: tuple[Section, ...]) -> dict[str, Figure]:
     """The figures of sections by file name: the section's, with a number from the second on."""
     return {
-        part.name if number == 1 else f"{part.name}-{number}": drawn
+        part.name if number == 1 else f"{part.name}-{number}": drawing
         for part in parts
-        for number, drawn in enumerate(part.figures.values(), 1)
+        for number, drawing in enumerate(part.figures.values(), 1)
     }
 
 
@@ -231,24 +231,24 @@ def _table(part: Section, name: str) -> Html:
     if frame.empty:
         return fragment()
     heads = {str(column): str(column).replace("_", " ") for column in frame.columns}
-    shown = table(f"{part.name}-{name}", frame.head(MOST), heads)
-    rest = (
+    html_table = table(f"{part.name}-{name}", frame.head(MOST), heads)
+    remark = (
         paragraph(f"The first {MOST} of {len(frame)} rows; all are in tables/{part.name}_{name}.csv.", "soft")
         if len(frame) > MOST
         else None
     )
-    return fragment(subheading(name.replace("_", " ")), shown, rest)
+    return fragment(subheading(name.replace("_", " ")), html_table, remark)
 
 
 def _described_table(name: str, frame: pd.DataFrame, text: TableText) -> Html:
     """A table under its own title, caption and heads, folded where it is long; yes or nothing stands for a truth value."""
-    shown = frame.reindex(columns=list(text.heads))
-    for column in shown.select_dtypes(bool):
-        shown[column] = shown[column].map({True: "yes", False: ""})
-    whole = table(name, shown, text.used_heads(records(shown)))
+    rows = frame.reindex(columns=list(text.heads))
+    for column in rows.select_dtypes(bool):
+        rows[column] = rows[column].map({True: "yes", False: ""})
+    html_table = table(name, rows, text.used_heads(records(rows)))
     return fragment(
         subheading(text.title) if text.title else None,
         paragraph(text.caption, "soft") if text.caption else None,
-        collapsible(f"All {len(frame)} rows", whole) if len(frame) > MOST else whole,
+        collapsible(f"All {len(frame)} rows", html_table) if len(frame) > MOST else html_table,
         items(text.notes, "notes"),
     )

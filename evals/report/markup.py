@@ -32,10 +32,10 @@ def element(tag: str, attributes: Mapping[str, object] | None = None, *children:
     """One element. Event handlers and styles cannot be attributes, nor addresses that leave the page's own folder."""
     if not _is_tag(tag) or (tag == "script" and children):
         raise ValueError(f"not an element of a page: {tag!r}")
-    written = "".join([_attribute(name, value) for name, value in attributes.items()]) if attributes else ""
+    pairs = "".join([_attribute(name, value) for name, value in attributes.items()]) if attributes else ""
     if tag in _VOID:
-        return Html(f"<{tag}{written}>")
-    return Html(f"<{tag}{written}>{fragment(*children)}</{tag}>")
+        return Html(f"<{tag}{pairs}>")
+    return Html(f"<{tag}{pairs}>{fragment(*children)}</{tag}>")
 
 
 def fragment(*children: Child) -> Html:

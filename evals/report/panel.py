@@ -57,7 +57,7 @@ class Axis:
     def share(self, value: float) -> float:
         """Where a value lies: 0 at `low`, 1 at `high`, and never beyond."""
         value = value + 0.5 if self.names else value
-        low, high, at = (math.log10(each) if self.log else each for each in (self.low, self.high, value))
+        low, high, at = (math.log10(n) if self.log else n for n in (self.low, self.high, value))
         return min(max((at - low) / (high - low), 0.0), 1.0)
 
 
@@ -74,8 +74,8 @@ def name_axis(names: Iterable[str | Tick], *, title: str = "", turned: int = 0) 
     """An axis with a step for each name, which stands in its middle."""
     listed = list(names)
     ticks = [
-        each._replace(at=step) if isinstance(each, Tick) else Tick(step, clip(each), "plain")
-        for step, each in enumerate(listed)
+        name._replace(at=step) if isinstance(name, Tick) else Tick(step, clip(name), "plain")
+        for step, name in enumerate(listed)
     ]
     return Axis(0.0, float(max(len(listed), 1)), tuple(ticks), title, names=True, turned=turned)
 
@@ -85,15 +85,15 @@ def round_numbers(low: float, high: float, about: int) -> list[float]:
     raw = (high - low) / about
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * times for times in (1, 2, 5, 10) if power * times >= raw * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    return [step * number for number in range(first, math.floor(high / step + 1e-9) + 1)]
+    start = math.ceil(low / step - 1e-9)
+    return [step * number for number in range(start, math.floor(high / step + 1e-9) + 1)]
 
 
 def padded_range(values: Iterable[float], *, share: float = 0.08, least: float = 0.02) -> tuple[float, float]:
     """The ends of the values that are known, with some room beyond both."""
-    known = [value for value in values if not math.isnan(value)]
-    room = max((max(known) - min(known)) * share, least)
-    return min(known) - room, max(known) + room
+    numbers = [value for value in values if not math.isnan(value)]
+    room = max((max(numbers) - min(numbers)) * share, least)
+    return min(numbers) - room, max(numbers) + room
 
 
 def _powers(low: float, high: float) -> list[float]:
@@ -125,14 +125,14 @@ class Panel:
 
     def point(self, x: float, y: float, colour: str, *, radius: float = 4, hollow: bool = False, shift: XY = (0, 0), tip: str = "") -> None:  # fmt: skip
         """A dot, moved by so many pixels."""
-        across, down = self.at(x, y)
-        self.add(circle(across + shift[0], down + shift[1], radius, colour, hollow=hollow, tip=tip))
+        left, top = self.at(x, y)
+        self.add(circle(left + shift[0], top + shift[1], radius, colour, hollow=hollow, tip=tip))
 
     def interval(
         self, start: XY, end: XY, colour: str = INK, *, width: float = 2, shift: XY = (0, 0)
     ) -> None:
         """A line between two places; none where an end is unknown."""
-        if not any(math.isnan(each) for each in (*start, *end)):
+        if not any(math.isnan(coordinate) for coordinate in (*start, *end)):
             ends = [self.at(*start), self.at(*end)]
             self.add(line([(x + shift[0], y + shift[1]) for x, y in ends], colour=colour, width=width))
 
@@ -197,9 +197,9 @@ class Panel:
 
     def words(self, x: float, y: float, words: str, *, shift: XY = (10, 4)) -> None:
         """A name beside a place."""
-        across, down = self.at(x, y)
-        self._reach = max(self._reach, across + shift[0] + text_width(words) - self.width)
-        self.add(text(across + shift[0], down + shift[1], words))
+        left, top = self.at(x, y)
+        self._reach = max(self._reach, left + shift[0] + text_width(words) - self.width)
+        self.add(text(left + shift[0], top + shift[1], words))
 
     def note(self, row: float, words: str) -> None:
         """Words to the right of a row."""
@@ -273,8 +273,8 @@ class Panel:
 
 def level(panels: Sequence[Panel]) -> list[Picture]:
     """The panels with the same margins left and right, so that they stand level in rows and columns."""
-    left, right = (max((getattr(each, side) for each in panels), default=0.0) for side in ("left", "right"))
-    return [each.picture(left, right) for each in panels]
+    left, right = (max((getattr(panel, side) for panel in panels), default=0.0) for side in ("left", "right"))
+    return [panel.picture(left, right) for panel in panels]
 
 
 def _tick(tick: Tick, x: float, y: float, turned: int) -> Shape:

@@ -106,12 +106,12 @@ def estimate_phrase(estimate: Estimate, style: str = ".3f", bounds: str = ".2f")
 def document_text(document: Any, indent: str = "") -> str:
     """The document as text: a line for each key and each row of a table, which can be read and compared line by line."""
     deeper = indent + " "
-    if isinstance(document, dict) and any(isinstance(each, dict | list) for each in document.values()):
-        rows = [f"{deeper}{_line(key)}: {document_text(each, deeper)}" for key, each in document.items()]
+    if isinstance(document, dict) and any(isinstance(child, dict | list) for child in document.values()):
+        rows = [f"{deeper}{_line(key)}: {document_text(child, deeper)}" for key, child in document.items()]
         return "\n".join(["{", ",\n".join(rows), f"{indent}}}"])
-    if isinstance(document, list) and any(isinstance(each, dict | list) for each in document):
+    if isinstance(document, list) and any(isinstance(child, dict | list) for child in document):
         return "\n".join(
-            ["[", ",\n".join([deeper + document_text(each, deeper) for each in document]), f"{indent}]"]
+            ["[", ",\n".join([deeper + document_text(child, deeper) for child in document]), f"{indent}]"]
         )
     return _line(document)
 

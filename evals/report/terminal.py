@@ -24,8 +24,8 @@ def interval_words(value: float, low: float, high: float, *, percent: bool = Fal
     """A value with its bounds as words, as far as they are known."""
     if math.isnan(value):
         return "undefined"
-    shown = [f"{x:.0%}" if percent else f"{round(x, 2) + 0.0:.2f}" for x in (value, low, high)]
-    return shown[0] if math.isnan(low) else f"{shown[0]} [{shown[1]}, {shown[2]}]"
+    texts = [f"{x:.0%}" if percent else f"{round(x, 2) + 0.0:.2f}" for x in (value, low, high)]
+    return texts[0] if math.isnan(low) else f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 WIDEST = 26
@@ -50,8 +50,8 @@ def show_section(part: Section, console: Console) -> None:
         for table in _frame_tables(frame, console.width):
             console.print(table)
         if len(frame) > ROWS:
-            rest = f"{len(frame) - ROWS} rows more in tables/{part.name}_{name}.csv"
-            console.print(rest, style="dim", highlight=False, markup=False)
+            remark = f"{len(frame) - ROWS} rows more in tables/{part.name}_{name}.csv"
+            console.print(remark, style="dim", highlight=False, markup=False)
     for note in part.notes:
         console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
 
@@ -68,23 +68,23 @@ def show_first_page(part: Section, console: Console) -> None:
     answer = [Text(f"- {sentence}") for sentence in part.sentences]
     doubts = [Text(f"  {note}", style="dim") for note in part.notes]
     words = [Text(part.title, style="bold"), *answer, *doubts, Text(part.lead, style="dim")]
-    used = sum(len(console.render_lines(each, pad=False)) for each in words) + 4
+    line_count = sum(len(console.render_lines(line, pad=False)) for line in words) + 4
     (frame,) = part.tables.values()
     heads = {column: [str(cell) for cell in frame[column]] for column in map(str, frame.columns)}
     heads = {head: cells for head, cells in heads.items() if any(cells)}
-    rows, room = len(frame), FIRST_PAGE - used
+    rows, room = len(frame), FIRST_PAGE - line_count
     while rows > 1 and len(console.render_lines(_columns_table({head: cells[:rows] for head, cells in heads.items()}))) > room:  # fmt: skip
         rows -= 1
     console.print(words[0], highlight=False)
-    for each in answer:
-        console.print(each, highlight=False)
+    for line in answer:
+        console.print(line, highlight=False)
     console.print()
     console.print(_columns_table({head: cells[:rows] for head, cells in heads.items()}))
     if rows < len(frame):
         console.print(f"{len(frame) - rows} rows more with --full", style="dim", highlight=False)
     console.print()
-    for each in (*doubts, words[-1]):
-        console.print(each, highlight=False)
+    for line in (*doubts, words[-1]):
+        console.print(line, highlight=False)
 
 
 def show_answer(part: Section, console: Console) -> None:
@@ -113,39 +113,39 @@ def _frame_tables(frame: pd.DataFrame, width: int) -> Iterator[Table]:
     leading = [
         head for at, head in enumerate(columns) if head in names and names[: at + 1] == [*columns][: at + 1]
     ]
-    rest = [head for head in columns if head not in leading]
+    other_heads = [head for head in columns if head not in leading]
     room = width - sum(_column_width(head, columns[head]) for head in leading)
     part: list[str] = []
-    used = 0
-    for head in rest:
+    used_width = 0
+    for head in other_heads:
         wide = _column_width(head, columns[head])
-        if part and used + wide > room:
+        if part and used_width + wide > room:
             yield _columns_table({name: columns[name] for name in (*leading, *part)})
-            part, used = [], 0
+            part, used_width = [], 0
         part.append(head)
-        used += wide
-    if part or not rest:
+        used_width += wide
+    if part or not other_heads:
         yield _columns_table({name: columns[name] for name in (*leading, *part)})
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
     """By head, the cells of the first rows, without columns that are blank there or one word throughout the whole table."""
-    found: dict[str, list[str]] = {}
-    shown = frame.head(ROWS)
+    cells_by_head: dict[str, list[str]] = {}
+    first_rows = frame.head(ROWS)
     for name in map(str, frame.columns):
         end = "high".join(name.rsplit("low", 1)) if name.endswith("low") else ""
         if name.endswith("high") and "low".join(name.rsplit("high", 1)) in frame:
             continue
         if end in frame:
-            cells = _between(shown[name], shown[end])
+            cells = _between(first_rows[name], first_rows[end])
             head = f"{name.removesuffix('low').rstrip('_') or '95%'} interval"
         else:
             cells, head = _plain_cells(frame[name])[:ROWS], name
         words = not pd.api.types.is_numeric_dtype(frame[name])
         constant = words and len(frame) > 1 and frame[name].nunique(dropna=False) == 1
         if any(cells) and not constant:
-            found[head.replace("_", " ")] = cells
-    return found
+            cells_by_head[head.replace("_", " ")] = cells
+    return cells_by_head
 
 
 def _columns_table(columns: Mapping[str, list[str]]) -> Table:

@@ -52,8 +52,8 @@ class AccessCheck:
 
     def check_token(self, authorization: str) -> None:
         """Raises RequestError 401 unless the header is `Bearer` and the token."""
-        kind, _, sent = authorization.partition(" ")
-        matches = hmac.compare_digest(sent.strip().encode("utf-8", "replace"), self._token.encode())
+        kind, _, credentials = authorization.partition(" ")
+        matches = hmac.compare_digest(credentials.strip().encode("utf-8", "replace"), self._token.encode())
         if kind.lower() != "bearer" or not matches:
             challenge = {"WWW-Authenticate": "Bearer"}
             raise RequestError(401, "a token is needed", "send Authorization: Bearer TOKEN", **challenge)
@@ -65,9 +65,9 @@ def service_token(variable: str, host: str) -> tuple[bool, str]:
     Raises:
         VenireError: None is given, and other machines can reach `host`.
     """
-    given = os.environ.get(variable, "").strip()
-    if given:
-        return True, given
+    token = os.environ.get(variable, "").strip()
+    if token:
+        return True, token
     if not is_loopback(host):
         raise VenireError(
             f"{host} can be reached from other machines, and {variable} is not set",
@@ -91,8 +91,8 @@ class AllowedHosts:
 
     def allow(self, headers: Iterable[str]) -> bool:
         """Whether a request's `Host` headers are one, and name what is served; its port is not looked at."""
-        given = list(headers)
-        match = _HOST.fullmatch(given[0].strip()) if len(given) == 1 else None
+        hosts = list(headers)
+        match = _HOST.fullmatch(hosts[0].strip()) if len(hosts) == 1 else None
         if match is None:
             return False
         name = _fold(match[1])
@@ -171,13 +171,13 @@ class ThrottledLog:
 
     def warning(self, kind: str) -> None:
         """Log `kind`, a fixed text, unless it was logged within the last second."""
-        now = time.monotonic()
-        if now - self._last.get(kind, -LOG_SECONDS) < LOG_SECONDS:
+        seconds = time.monotonic()
+        if seconds - self._last.get(kind, -LOG_SECONDS) < LOG_SECONDS:
             self._left_out[kind] += 1
             return
-        self._last[kind] = now
-        more = self._left_out.pop(kind, 0)
-        self._logger.warning("%s%s", kind, f" (and {more} more before)" if more else "")
+        self._last[kind] = seconds
+        left_out = self._left_out.pop(kind, 0)
+        self._logger.warning("%s%s", kind, f" (and {left_out} more before)" if left_out else "")
 
 
 @dataclass(slots=True)
@@ -265,7 +265,7 @@ class Connections:
         return False
 
     def _forget_closed(self) -> None:
-        self._open = {known: one for known, one in self._open.items() if not one.transport.is_closing()}
+        self._open = {key: link for key, link in self._open.items() if not link.transport.is_closing()}
 
     async def _shake_hands(
         self, tls: ssl.SSLContext, accepted: _Accepted, transport: asyncio.Transport

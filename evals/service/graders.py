@@ -95,15 +95,15 @@ def rewarded_name(run: GraderRun, rubric: Rubric) -> str | None:
     Raises:
         RequestError: It has no worse and better, so that there can be no reward. Nothing was paid for.
     """
-    name, ordered = run.grader.name, names_with_best(rubric)
-    named = name in (*rubric.names, *rubric.reversed_names, *rubric.composites)
-    if not ordered or (named and name not in ordered):
+    name, rewardable = run.grader.name, names_with_best(rubric)
+    is_named = name in (*rubric.names, *rubric.reversed_names, *rubric.composites)
+    if not rewardable or (is_named and name not in rewardable):
         raise RequestError(
             422,
-            f"{name if named else 'the rubric'} has no scale with an order, so no reward",
+            f"{name if is_named else 'the rubric'} has no scale with an order, so no reward",
             "name an attribute or a composite that has one",
         )
-    return name if named else None
+    return name if is_named else None
 
 
 def case_document(run: GraderRun) -> bytes:
@@ -112,17 +112,17 @@ def case_document(run: GraderRun) -> bytes:
     Samples of one item share its `id` as their group: each is a case of its own, known by its words.
     """
     parts: Document = {"output": run.model_sample}
-    kept: Document = {}
+    metadata: Document = {}
     for key, value in run.item.items():
         name = key if key in CASE_KEYS else _ALIASES.get(key, "")
         if name and name not in parts and value is not None and (name == key or name not in run.item):
             parts[name] = value if name == "source" and isinstance(value, list) else _text(value)
         elif key == "id" and value is not None:
             parts.setdefault("group", _text(value))
-            kept["item"] = value
+            metadata["item"] = value
         else:
-            kept[key] = value
-    return json.dumps({**parts, **({"metadata": kept} if kept else {})}).encode()
+            metadata[key] = value
+    return json.dumps({**parts, **({"metadata": metadata} if metadata else {})}).encode()
 
 
 def grader_answer(run: GraderRun, judgement: Judgement) -> Document:
@@ -130,11 +130,11 @@ def grader_answer(run: GraderRun, judgement: Judgement) -> Document:
 
     The reward is null, and an error is flagged, where it could not be reached: never 0, which would be the worst answer.
     """
-    found, marks = judgement.document, judgement.marks
+    reply, marks = judgement.document, judgement.marks
     reward = one_share(judgement, rewarded_name(run, judgement.rubric))
     low, high = run.grader.range
-    used = {f"{name}_tokens": found["tokens"].get(name, 0) for name in ("prompt", "completion", "cached")}
-    total = used["prompt_tokens"] + used["completion_tokens"]
+    usage = {f"{name}_tokens": reply["tokens"].get(name, 0) for name in ("prompt", "completion", "cached")}
+    total = usage["prompt_tokens"] + usage["completion_tokens"]
 
     def in_range(part: float | None) -> float | None:
         return None if part is None else round(low + part * (high - low), 6)
@@ -145,26 +145,26 @@ def grader_answer(run: GraderRun, judgement: Judgement) -> Document:
         "metadata": {
             "name": run.grader.name or judgement.rubric.name,
             "type": run.grader.type,
-            "errors": dict(ERRORS) if reward is not None else _errors(found),
-            "execution_time": found["seconds"],
+            "errors": dict(ERRORS) if reward is not None else _errors(reply),
+            "execution_time": reply["seconds"],
             "scores": {name: mark.value for name, mark in marks.items()},
             "token_usage": total,
             "sampled_model_name": None,
-            "case": found["case"],
+            "case": reply["case"],
             "hung": {name: mark.reason for name, mark in marks.items() if mark.status == "hung"},
         },
-        "model_grader_token_usage_per_model": {found["arm"]: {**used, "total_tokens": total}},
+        "model_grader_token_usage_per_model": {reply["arm"]: {**usage, "total_tokens": total}},
     }
 
 
-def _errors(found: Mapping[str, Any]) -> Document:
+def _errors(document: Mapping[str, Any]) -> Document:
     """OpenAI's flags for a reward that could not be reached: why jurors gave no answer, as far as it has a word for it."""
     flags = {**ERRORS, "other_error": True, "unresponsive_reward_error": True}
-    for abstention in found["abstentions"]:
+    for abstention in document["abstentions"]:
         if (flag := _ABSTENTIONS.get(str(abstention["reason"]))) is not None:
             flags[flag] = True
     if flags["model_grader_server_error"]:
-        details = [str(each["detail"]) for each in found["abstentions"] if each["reason"] == "unavailable"]
+        details = [str(a["detail"]) for a in document["abstentions"] if a["reason"] == "unavailable"]
         flags["model_grader_server_error_details"] = "; ".join(dict.fromkeys(details))[:500]
     return flags
 

@@ -94,11 +94,11 @@ def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> B
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
+        detail = error.errors()[0]
+        if detail["type"] == "json_invalid":
             raise RequestError(400, "the body is no JSON", f"send {json_object}") from None
-        where = ".".join(map(str, first["loc"])) or "the body"
-        raise RequestError(422, f"{where}: {first['msg']}", f"send {valid}") from None
+        place = ".".join(map(str, detail["loc"])) or "the body"
+        raise RequestError(422, f"{place}: {detail['msg']}", f"send {valid}") from None
 
 
 @dataclass(frozen=True, slots=True)

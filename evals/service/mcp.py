@@ -194,10 +194,10 @@ def _explain_request(arguments: Mapping[str, Any]) -> ExplainRequest:
     try:
         return ExplainRequest.model_validate(dict(arguments))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the arguments"
+        detail = error.errors()[0]
+        place = ".".join(map(str, detail["loc"])) or "the arguments"
         remedy = "send the case's id, as judge_case gave it"
-        raise RequestError(422, f"{where}: {first['msg']}", remedy) from None
+        raise RequestError(422, f"{place}: {detail['msg']}", remedy) from None
 
 
 async def _serve_stdio(server: Server) -> None:

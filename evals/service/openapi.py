@@ -87,11 +87,11 @@ def _grade() -> dict[str, Any]:
 
 
 def _fetch() -> dict[str, Any]:
-    named = {"name": "case", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+    parameter = {"name": "case", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     return {
         "operationId": "fetch",
         "summary": "A deliberation that was finished before",
-        "parameters": [named],
+        "parameters": [parameter],
         "responses": {
             "200": _deliberation_response("The deliberation and its verdict."),
             **_problems(401, 404, 421),
@@ -154,17 +154,17 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
     for model in (CaseRequest, GraderRun, Outcome, Stop):
         schema = model.model_json_schema(mode="validation", ref_template=_REFS)
-        found |= schema.pop("$defs", {})
-        found[str(schema["title"])] = schema
-    found["Problem"] = {
+        schemas |= schema.pop("$defs", {})
+        schemas[str(schema["title"])] = schema
+    schemas["Problem"] = {
         "type": "object",
         "required": ["problem", "remedy"],
         "properties": {"problem": _WORDS, "remedy": _WORDS},
     }
-    found["GraderAnswer"] = {
+    schemas["GraderAnswer"] = {
         "type": "object",
         "required": ["reward", "sub_rewards", "metadata", "model_grader_token_usage_per_model"],
         "properties": {
@@ -176,7 +176,7 @@ def _schemas() -> dict[str, Any]:
     }
     rows = {"type": "array", "items": {"type": "object"}}
     tokens = {"type": "object", "properties": dict.fromkeys(("prompt", "completion", "cached"), _COUNT)}
-    found["Deliberation"] = {
+    schemas["Deliberation"] = {
         "description": "As `venire show --json` has it. A hung attribute has the value null: never a number.",
         "type": "object",
         "required": [
@@ -208,4 +208,4 @@ def _schemas() -> dict[str, Any]:
             "flags": {"type": "array", "items": _WORDS},
         },
     }
-    return found
+    return schemas

@@ -56,9 +56,9 @@ def serve(
 def _allowed_connections(most: int) -> int:
     """`most`, or what the process's limit of open files leaves room for; the limit is raised as far as it may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most + OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    needed_files = most + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed_files:
+        soft = needed_files if hard == resource.RLIM_INFINITY else min(needed_files, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         return max(1, soft - OTHER_FILES)
     return most
@@ -196,10 +196,10 @@ class Service:
         return web.json_response(self._queue.kept_judgement(request.match_info["case"]).document)
 
     async def _list(self, request: web.Request) -> web.Response:
-        after = _whole(request, "after", 0, least=0, greatest=FARTHEST)
-        most = _whole(request, "most", 100, least=1, greatest=MOST)
+        offset = _whole(request, "after", 0, least=0, greatest=FARTHEST)
+        page_size = _whole(request, "most", 100, least=1, greatest=MOST)
         ids = self._queue.case_ids()
-        return web.json_response({"cases": ids[after : after + most], "total": len(ids)})
+        return web.json_response({"cases": ids[offset : offset + page_size], "total": len(ids)})
 
     async def _status(self, request: web.Request) -> web.Response:
         return web.json_response(self._queue.state())
@@ -229,9 +229,9 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _whole(request: web.Request, name: str, default: int, *, least: int, greatest: int) -> int:
-    given = request.query.getall(name, [str(default)])
-    if len(given) == 1 and given[0].isascii() and given[0].isdigit() and len(given[0]) < 19:
-        number = int(given[0])
+    values = request.query.getall(name, [str(default)])
+    if len(values) == 1 and values[0].isascii() and values[0].isdigit() and len(values[0]) < 19:
+        number = int(values[0])
         if least <= number <= greatest:
             return number
     problem = f"{name} is not a whole number from {least} to {greatest}"

@@ -41,19 +41,19 @@ def krippendorff_alpha(ratings: Ratings, *, level: Level, jackknife: Jackknife =
     grid, scale = on_scale(grid.pairable())
     method, n = f"Krippendorff's alpha, {level}", len(grid.cases)
     if n == 0 or len(scale) < 2:
-        why = (
+        reason = (
             "no case has two ratings"
             if n == 0
             else "only one value was ever used, so there is nothing to tell apart"
         )
-        return undefined(why, method=method, n=n, confidence=jackknife.confidence)
+        return undefined(reason, method=method, n=n, confidence=jackknife.confidence)
     if level == "ratio" and scale[0] < 0:
         raise InvalidRatings(
             f"ratio alpha needs values of zero or more; the ratings hold {scale[0]:g}",
             remedy="use the interval level",
         )
     squared = level in ("interval", "ratio")
-    found = jackknife.estimate(
+    estimate = jackknife.estimate(
         alpha_coefficient(scale, level),
         grid,
         method=method,
@@ -61,7 +61,7 @@ def krippendorff_alpha(ratings: Ratings, *, level: Level, jackknife: Jackknife =
         transform=FISHER,
         gate=SQUARED if squared else RANKED,
     )
-    return approximate(found) if squared else found
+    return approximate(estimate) if squared else estimate
 
 
 def alpha_coefficient(scale: FloatArray, level: Level) -> Coefficient:
@@ -76,18 +76,18 @@ def alpha_coefficient(scale: FloatArray, level: Level) -> Coefficient:
 def _squared_distance(scale: FloatArray, level: Level) -> FloatArray:
     if level == "nominal":
         return 1 - np.eye(len(scale))
-    apart = np.subtract.outer(scale, scale) ** 2
+    squared = np.subtract.outer(scale, scale) ** 2
     total = np.add.outer(scale, scale) ** 2
-    return np.divide(apart, total, out=np.zeros_like(apart), where=total > 0)
+    return np.divide(squared, total, out=np.zeros_like(squared), where=total > 0)
 
 
 def _interval(values: FloatArray, scale: FloatArray) -> Statistic:
     """Alpha when values are as far apart as their difference: all from sums, however many values there are."""
     centred = (values - scale.mean()) / np.ptp(scale)
     count = (~np.isnan(values)).sum(axis=1).astype(float)
-    first, second = np.nansum(centred, axis=1), np.nansum(centred**2, axis=1)
-    observed = 2 * (count * second - first**2) / (count - 1)
-    sums = np.column_stack([observed, count, first, second])
+    sums_of_values, sums_of_squares = np.nansum(centred, axis=1), np.nansum(centred**2, axis=1)
+    observed = 2 * (count * sums_of_squares - sums_of_values**2) / (count - 1)
+    sums = np.column_stack([observed, count, sums_of_values, sums_of_squares])
 
     def alpha(total: FloatArray) -> FloatArray:
         n = total[:, 1]
@@ -103,9 +103,9 @@ def _by_distance(values: FloatArray, scale: FloatArray, distance: FloatArray) ->
     sums = np.column_stack([counts, observed])
 
     def alpha(total: FloatArray) -> FloatArray:
-        used = total[:, :-1]
+        uses = total[:, :-1]
         # All terms are positive, so that a sum is zero only where nothing differs, however small distances are.
-        return _alpha(total[:, -1], ((used @ distance) * used).sum(axis=1), used.sum(axis=1), least=0.0)
+        return _alpha(total[:, -1], ((uses @ distance) * uses).sum(axis=1), uses.sum(axis=1), least=0.0)
 
     return OfSums(sums, alpha)
 
@@ -117,8 +117,8 @@ def _ordinal(values: FloatArray, scale: FloatArray) -> Statistic:
     second moments: of all ratings for chance, of coincident ones for what was observed.
     """
     counts = _counts(values, scale)
-    few = len(scale) <= FEW_VALUES
-    return _over_coincidences(counts) if few else _over_cases(counts)
+    few_values = len(scale) <= FEW_VALUES
+    return _over_coincidences(counts) if few_values else _over_cases(counts)
 
 
 def _over_coincidences(counts: FloatArray) -> Statistic:
@@ -128,8 +128,8 @@ def _over_coincidences(counts: FloatArray) -> Statistic:
     meetings = counts[:, low] * counts[:, high] / (counts.sum(axis=1) - 1)[:, None]
 
     def alpha(total: FloatArray) -> FloatArray:
-        used, met = total[:, :q], total[:, q:]
-        rank, expected, n = _ranks(used)
+        value_counts, met = total[:, :q], total[:, q:]
+        rank, expected, n = _ranks(value_counts)
         return _alpha(2 * (met * (rank[:, low] - rank[:, high]) ** 2).sum(axis=1), expected, n)
 
     return OfSums(np.column_stack([counts, meetings]), alpha)
@@ -141,18 +141,18 @@ def _over_cases(counts: FloatArray) -> Statistic:
 
     def alpha(weights: FloatArray) -> FloatArray:
         rank, expected, n = _ranks(weights @ counts)
-        first, second = rank @ counts.T, rank**2 @ counts.T
-        observed = (weights * 2 * (size * second - first**2) / (size - 1)).sum(axis=1)
+        rank_sums, square_sums = rank @ counts.T, rank**2 @ counts.T
+        observed = (weights * 2 * (size * square_sums - rank_sums**2) / (size - 1)).sum(axis=1)
         return _alpha(observed, expected, n)
 
     return alpha
 
 
-def _ranks(used: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _ranks(value_counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """From how often each value is used: its mean rank, the disagreement that chance expects, and all ratings."""
-    n = used.sum(axis=1)
-    rank = used.cumsum(axis=1) - used / 2 - n[:, None] / 2
-    expected = 2 * n * (used * rank**2).sum(axis=1) - 2 * (used * rank).sum(axis=1) ** 2
+    n = value_counts.sum(axis=1)
+    rank = value_counts.cumsum(axis=1) - value_counts / 2 - n[:, None] / 2
+    expected = 2 * n * (value_counts * rank**2).sum(axis=1) - 2 * (value_counts * rank).sum(axis=1) ** 2
     return rank, expected, n
 
 
@@ -183,14 +183,14 @@ def rater_outliers(ratings: Ratings, *, level: Level, jackknife: Jackknife = CAS
         NaN for text), `rise`, `low`, `high`, `outlier`, `note`.
     """
     grid = matrix(ratings, by=jackknife.by)
-    rated = (~np.isnan(grid.values)).sum(axis=0)
+    rated_counts = (~np.isnan(grid.values)).sum(axis=0)
     rows = []
     for number, rater in enumerate(grid.raters):
         rise, low, high, note = _rise(grid, number, level, jackknife)
         rows.append(
             {
                 "rater": rater,
-                "n": int(rated[number]),
+                "n": int(rated_counts[number]),
                 "severity": _severity(grid, number),
                 "rise": rise,
                 "low": low,
@@ -207,21 +207,21 @@ def _rise(grid: Matrix, number: int, level: Level, jackknife: Jackknife) -> tupl
     """Alpha of the others minus alpha of everyone, with its interval."""
     if len(grid.raters) < 3:
         return np.nan, np.nan, np.nan, "fewer than three raters"
-    others = [column for column in range(len(grid.raters)) if column != number]
+    columns = [column for column in range(len(grid.raters)) if column != number]
     _, scale = on_scale(grid)
     if len(scale) < 2:
         return np.nan, np.nan, np.nan, "only one value was ever used"
     make = alpha_coefficient(scale, level)
 
     def rise(values: FloatArray) -> Statistic:
-        whole, rest = _pairable(values, range(values.shape[1])), _pairable(values, others)
-        everyone, without = make(values[whole]), make(values[rest][:, others])
-        return lambda weights: without(weights[:, rest]) - everyone(weights[:, whole])
+        paired, paired_rest = _pairable(values, range(values.shape[1])), _pairable(values, columns)
+        everyone, others = make(values[paired]), make(values[paired_rest][:, columns])
+        return lambda weights: others(weights[:, paired_rest]) - everyone(weights[:, paired])
 
-    found = jackknife.estimate(
+    estimate = jackknife.estimate(
         rise, grid, method="rise in alpha", otherwise="alpha is undefined with or without", gate=RANKED
     )
-    return found.value, found.low, found.high, found.note
+    return estimate.value, estimate.low, estimate.high, estimate.note
 
 
 def _pairable(values: FloatArray, columns: "range | list[int]") -> np.ndarray:
@@ -232,9 +232,9 @@ def _pairable(values: FloatArray, columns: "range | list[int]") -> np.ndarray:
 def _severity(grid: Matrix, number: int) -> float:
     if grid.labels is not None:
         return np.nan
-    mine = grid.values[:, number]
-    others = np.delete(grid.values, number, axis=1)
-    shared = ~np.isnan(mine) & (~np.isnan(others)).any(axis=1)
-    if not shared.any():
+    own_ratings = grid.values[:, number]
+    other_ratings = np.delete(grid.values, number, axis=1)
+    is_shared = ~np.isnan(own_ratings) & (~np.isnan(other_ratings)).any(axis=1)
+    if not is_shared.any():
         return np.nan
-    return float((mine[shared] - np.nanmean(others[shared], axis=1)).mean())
+    return float((own_ratings[is_shared] - np.nanmean(other_ratings[is_shared], axis=1)).mean())

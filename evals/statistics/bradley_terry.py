@@ -43,10 +43,10 @@ def bradley_terry(
     np.add.at(beats, (first, second), shares)
     np.add.at(beats, (second, first), 1 - shares)
     if connected_components(beats > 0, directed=True, connection="strong")[0] > 1:
-        why = (
+        cause = (
             "some never lost to the others, or were never compared with them: strengths have no finite value"
         )
-        return [undefined(why, method=METHOD, n=each, confidence=confidence) for each in n]
+        return [undefined(cause, method=METHOD, n=count, confidence=confidence) for count in n]
     design = np.zeros((len(shares), players))
     design[np.arange(len(shares)), first] += 1
     design[np.arange(len(shares)), second] -= 1
@@ -59,24 +59,24 @@ def bradley_terry(
     spread = bread @ (score.T @ score) @ bread * (cases / max(cases - 1, 1))
     error = np.sqrt(np.maximum(np.diag(spread), 0.0))
     if cases < 2 or error.max() < 1e-9:
-        why = "all comparisons are of one case" if cases < 2 else "comparisons of the same two never differ"
+        cause = "all comparisons are of one case" if cases < 2 else "comparisons of the same two never differ"
         return [
-            Estimate(float(s), np.nan, np.nan, each, METHOD, confidence, f"no interval: {why}")
-            for s, each in zip(strength, n, strict=True)
+            Estimate(float(s), np.nan, np.nan, count, METHOD, confidence, f"no interval: {cause}")
+            for s, count in zip(strength, n, strict=True)
         ]
     reach = float(stdtrit(cases - 1, (1 + confidence) / 2)) * error
     return [
-        Estimate(float(s), float(s - r), float(s + r), each, METHOD, confidence, se=float(e))
-        for s, r, e, each in zip(strength, reach, error, n, strict=True)
+        Estimate(float(s), float(s - r), float(s + r), count, METHOD, confidence, se=float(e))
+        for s, r, e, count in zip(strength, reach, error, n, strict=True)
     ]
 
 
 def _inverse(design: FloatArray, chance: FloatArray) -> FloatArray:
     """The generalised inverse of the information, which says nothing of all strengths rising together."""
     information = design.T @ (design * (chance * (1 - chance))[:, None])
-    together = np.full_like(information, 1 / len(information))
+    shift = np.full_like(information, 1 / len(information))
     # By singular values the direction of all together would be told from the others by rounding.
-    return np.asarray(np.linalg.inv(information + together) - together)
+    return np.asarray(np.linalg.inv(information + shift) - shift)
 
 
 def _maximum(design: FloatArray, shares: FloatArray) -> FloatArray:

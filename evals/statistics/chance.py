@@ -60,16 +60,10 @@ def fleiss_kappa(ratings: Ratings, *, jackknife: Jackknife = CASES) -> Estimate:
     grid, scale = on_scale(matrix(ratings, by=jackknife.by))
     method, n = "Fleiss' kappa", len(grid.pairable().cases)
     if n == 0 or len(scale) < 2:
-        why = "no case has two ratings" if n == 0 else "only one value was ever used"
-        return undefined(why, method=method, n=n, confidence=jackknife.confidence)
+        reason = "no case has two ratings" if n == 0 else "only one value was ever used"
+        return undefined(reason, method=method, n=n, confidence=jackknife.confidence)
     return jackknife.estimate(
-        fleiss_coefficient(scale),
-        grid,
-        method=method,
-        otherwise=COMPLETE,
-        transform=FISHER,
-        gate=RANKED,
-        n=n,
+        fleiss_coefficient(scale), grid, method=method, otherwise=COMPLETE, transform=FISHER, gate=RANKED, n=n
     )
 
 
@@ -104,12 +98,12 @@ def gwet_ac(
     name = "Gwet's AC1" if weighting == "identity" else f"Gwet's AC2, {weighting} weights"
     n = len(grid.pairable().cases)
     if n == 0 or len(scale) < 2:
-        why = (
+        reason = (
             "no case has two ratings"
             if n == 0
             else "only one value was ever used; give the scale's categories"
         )
-        return undefined(why, method=name, n=n, confidence=jackknife.confidence)
+        return undefined(reason, method=name, n=n, confidence=jackknife.confidence)
     return jackknife.estimate(
         ac_coefficient(scale, weighting),
         grid,
@@ -146,10 +140,10 @@ def agreement_weights(scale: FloatArray, weighting: Weighting) -> FloatArray:
         return np.eye(q)
     if weighting == "ordinal":
         steps = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
-        apart = steps * (steps + 1) / 2
+        distances = steps * (steps + 1) / 2
     else:
-        apart = np.abs(np.subtract.outer(scale, scale))
-    return 1 - (apart / apart.max()) ** (2 if weighting == "quadratic" else 1)
+        distances = np.abs(np.subtract.outer(scale, scale))
+    return 1 - (distances / distances.max()) ** (2 if weighting == "quadratic" else 1)
 
 
 class CaseTotals(NamedTuple):
@@ -166,10 +160,10 @@ class CaseTotals(NamedTuple):
 def _case_totals(values: FloatArray, scale: FloatArray, weights: FloatArray) -> CaseTotals:
     counts = (values[:, :, None] == scale).sum(axis=1).astype(float)
     ratings = counts.sum(axis=1)
-    paired = ratings >= 2
-    pairs = np.where(paired, ratings * (ratings - 1), 1)
+    is_paired = ratings >= 2
+    pairs = np.where(is_paired, ratings * (ratings - 1), 1)
     agreement = (counts * (counts @ weights - 1)).sum(axis=1) / pairs
-    return CaseTotals(counts / ratings[:, None], np.where(paired, agreement, 0.0), paired.astype(float))
+    return CaseTotals(counts / ratings[:, None], np.where(is_paired, agreement, 0.0), is_paired.astype(float))
 
 
 def _mean_agreement(values: FloatArray, scale: FloatArray) -> OfSums:
@@ -183,8 +177,8 @@ def _chance_corrected(
     values: FloatArray, scale: FloatArray, weights: FloatArray, chance: Chance
 ) -> Statistic:
     """(observed - chance) / (1 - chance) as a function of the weights of cases."""
-    shares, agreement, paired = _case_totals(values, scale, weights)
-    sums = np.column_stack([paired, agreement, np.ones(len(paired)), shares])
+    shares, agreement, is_paired = _case_totals(values, scale, weights)
+    sums = np.column_stack([is_paired, agreement, np.ones(len(is_paired)), shares])
 
     def value(total: FloatArray) -> FloatArray:
         observed = _ratio(total[:, 1], total[:, 0])
@@ -242,13 +236,13 @@ def cohen_kappa(
         grid = grid.numbers(f"{weighting} kappa")
     grid, scale = on_scale(grid, categories)
     name = "Cohen's kappa" if weighting == "identity" else f"Cohen's kappa, {weighting} weights"
-    same = "both raters gave one and the same value throughout, so chance agreement is complete"
+    constant = "both raters gave one and the same value throughout, so chance agreement is complete"
     return pair_estimate(
         grid,
         kappa_statistic(scale, weighting),
         jackknife,
         method=name,
-        otherwise=same,
+        otherwise=constant,
         transform=FISHER,
         gate=SQUARED_PAIRS if weighting == "quadratic" else RANKED_PAIRS,
         # Of two raters one case says 0 or nothing; a pair among many that shares one case would say it as loudly as the rest.
@@ -258,17 +252,17 @@ def cohen_kappa(
 
 def kappa_statistic(scale: FloatArray, weighting: Weighting) -> PairStatistic:
     """Kappa of two raters as a function of the weights of cases."""
-    apart = 1 - agreement_weights(scale, weighting)
+    distances = 1 - agreement_weights(scale, weighting)
 
     def statistic(x: FloatArray, y: FloatArray) -> Statistic:
         rows, columns = np.searchsorted(scale, x), np.searchsorted(scale, y)
-        left, right = np.eye(len(scale))[rows], np.eye(len(scale))[columns]
-        distance = apart[rows, columns]
+        row_member, column_member = np.eye(len(scale))[rows], np.eye(len(scale))[columns]
+        distance = distances[rows, columns]
 
         def value(weights: FloatArray) -> FloatArray:
             n = weights.sum(axis=1)
             observed = weights @ distance
-            expected = (((weights @ left) @ apart) * (weights @ right)).sum(axis=1)
+            expected = (((weights @ row_member) @ distances) * (weights @ column_member)).sum(axis=1)
             ratio = np.full(len(weights), np.nan)
             np.divide(observed * n, expected, out=ratio, where=expected > 1e-12)
             return 1 - ratio
@@ -293,17 +287,17 @@ def concordance_statistic(x: FloatArray, y: FloatArray, stratum: IntArray | None
     x, y = x - middle, y - middle
     _, code = np.unique(np.zeros(len(x)) if stratum is None else stratum, return_inverse=True)
     strata = int(code.max(initial=0)) + 1
-    within = np.stack([x, y, np.ones(len(x))], axis=1)[:, :, None] * np.eye(strata)[code][:, None, :]
-    sums = np.column_stack([within.reshape(len(x), -1), x * y, x**2 + y**2])
+    stratum_sums = np.stack([x, y, np.ones(len(x))], axis=1)[:, :, None] * np.eye(strata)[code][:, None, :]
+    sums = np.column_stack([stratum_sums.reshape(len(x), -1), x * y, x**2 + y**2])
 
     def value(total: FloatArray) -> FloatArray:
         # One row a sum, so that arithmetic runs along the many totals.
         columns = np.ascontiguousarray(total.T)
-        (first, second, n), (both, squares) = columns[:-2].reshape(3, strata, -1), columns[-2:]
+        (x_sums, y_sums, n), (products, squares) = columns[:-2].reshape(3, strata, -1), columns[-2:]
         # What the squares of means and of their difference add up to is twice their product.
-        shared = (first * second / np.maximum(n, 1)).sum(axis=0)
+        mean_products = (x_sums * y_sums / np.maximum(n, 1)).sum(axis=0)
         every = np.maximum(n.sum(axis=0), 1)
-        top, bottom = 2 * (both - shared) / every, (squares - 2 * shared) / every
+        top, bottom = 2 * (products - mean_products) / every, (squares - 2 * mean_products) / every
         return np.divide(top, bottom, out=np.full(len(total), np.nan), where=bottom > 1e-12)
 
     return OfSums(sums, value)

@@ -76,30 +76,30 @@ def _signed_rank_test(gap: FloatArray) -> tuple[float, float]:
     """The smaller rank sum of differences that are not zero, and its two-sided p."""
     n, size = len(gap), np.abs(gap)
     ranks = mean_ranks(size)
-    above = float(ranks[gap > 0].sum())
+    positive_sum = float(ranks[gap > 0].sum())
     _, tied = np.unique(size, return_counts=True)
     if n <= EXACT and len(tied) == n:
         # How many of all ways to give the ranks signs have each sum of positive ones, rank by rank.
-        ways = np.ones(1)
+        counts = np.ones(1)
         for rank in range(1, n + 1):
-            ways = np.append(ways, np.zeros(rank)) + np.append(np.zeros(rank), ways)
-        p = 2 * min(ways[: int(above) + 1].sum(), ways[int(above) :].sum()) / ways.sum()
+            counts = np.append(counts, np.zeros(rank)) + np.append(np.zeros(rank), counts)
+        p = 2 * min(counts[: int(positive_sum) + 1].sum(), counts[int(positive_sum) :].sum()) / counts.sum()
     else:
         variance = (n * (n + 1) * (2 * n + 1) - (tied.astype(float) ** 3 - tied).sum() / 2) / 24
-        p = 2 * ndtr(-abs(above - n * (n + 1) / 4) / math.sqrt(variance))
-    return min(above, n * (n + 1) / 2 - above), min(float(p), 1.0)
+        p = 2 * ndtr(-abs(positive_sum - n * (n + 1) / 4) / math.sqrt(variance))
+    return min(positive_sum, n * (n + 1) / 2 - positive_sum), min(float(p), 1.0)
 
 
 def _median(gap: FloatArray, name: str, confidence: float) -> Estimate:
     """The median, between the order statistics that a fair coin puts around it."""
     n = len(gap)
-    ordered = np.sort(gap)
-    value = float(np.median(ordered))
+    sorted_gaps = np.sort(gap)
+    value = float(np.median(sorted_gaps))
     rank = int(np.searchsorted(bdtr(np.arange(n + 1), n, 0.5), (1 - confidence) / 2))
     if rank < 1:
         return Estimate(value, math.nan, math.nan, n, name, confidence, f"no interval: {n} cases are too few")
     method = f"{name}; order statistics"
-    return Estimate(value, float(ordered[rank - 1]), float(ordered[n - rank]), n, method, confidence)
+    return Estimate(value, float(sorted_gaps[rank - 1]), float(sorted_gaps[n - rank]), n, method, confidence)
 
 
 EXACT_FLIPS = 14
@@ -119,13 +119,13 @@ def flip_p(sums: FloatArray, draws: Draws) -> float:
     if not len(differing):
         return 1.0
     if len(differing) <= EXACT_FLIPS:
-        ways = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1
+        flips = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1
     else:
-        ways = draws.rng().integers(0, 2, (max(draws.resamples, 2000), len(differing)))
-        ways[0] = 0
-    totals = (1 - 2 * ways) @ differing
-    found, near = totals[0], 1e-12 * np.abs(differing).sum()
-    return float(np.mean(totals > found + near) + np.mean(np.abs(totals - found) <= near) / 2)
+        flips = draws.rng().integers(0, 2, (max(draws.resamples, 2000), len(differing)))
+        flips[0] = 0
+    totals = (1 - 2 * flips) @ differing
+    observed, tolerance = totals[0], 1e-12 * np.abs(differing).sum()
+    return float(np.mean(totals > observed + tolerance) + np.mean(np.abs(totals - observed) <= tolerance) / 2)
 
 
 def welch_p(one: FloatArray, two: FloatArray) -> float:
@@ -136,11 +136,11 @@ def welch_p(one: FloatArray, two: FloatArray) -> float:
     """
     if min(len(one), len(two)) < 2:
         return float("nan")
-    parts = [float(each.var(ddof=1)) / len(each) for each in (one, two)]
+    parts = [float(sample.var(ddof=1)) / len(sample) for sample in (one, two)]
     error = sum(parts)
     if error <= 0:
         return float("nan")
-    free = error**2 / sum(part**2 / (len(each) - 1) for part, each in zip(parts, (one, two), strict=True))
+    free = error**2 / sum(part**2 / (len(sample) - 1) for part, sample in zip(parts, (one, two), strict=True))
     return float(2 * stdtr(free, -abs(one.mean() - two.mean()) / error**0.5))
 
 

@@ -22,8 +22,8 @@ def f1_coefficient(classes: FloatArray) -> Coefficient:
     columns = class_f1_coefficient(classes)
 
     def coefficient(values: FloatArray) -> Statistic:
-        each = columns(values)
-        return lambda weights: each(weights)[:, 0]
+        mean_and_classes = columns(values)
+        return lambda weights: mean_and_classes(weights)[:, 0]
 
     return coefficient
 
@@ -39,12 +39,12 @@ def class_f1_coefficient(classes: FloatArray) -> Coefficient:
         top, bottom = 2.0 * (predicted & actual), predicted.astype(float) + actual
 
         def columns(weights: FloatArray) -> FloatArray:
-            over = weights @ bottom
-            defined = over > 0
-            each = np.divide(weights @ top, over, out=np.zeros_like(over), where=defined)
-            known = defined.sum(axis=1)
-            mean = np.divide(each.sum(axis=1), known, out=np.full(len(over), np.nan), where=known > 0)
-            return np.column_stack([mean, np.where(defined, each, np.nan)])
+            divisors = weights @ bottom
+            is_known = divisors > 0
+            f1 = np.divide(weights @ top, divisors, out=np.zeros_like(divisors), where=is_known)
+            number = is_known.sum(axis=1)
+            mean = np.divide(f1.sum(axis=1), number, out=np.full(len(divisors), np.nan), where=number > 0)
+            return np.column_stack([mean, np.where(is_known, f1, np.nan)])
 
         return columns
 
@@ -80,7 +80,7 @@ def class_scores(answers: ClassAnswers, classes: int) -> dict[str | int, Estimat
 
     The macro mean is over the classes that the rater or the truth gives. An abstention is a miss.
     """
-    accuracy = _mean(answers, lambda said, truth: said == truth, "accuracy", SHARE)
+    accuracy = _mean(answers, lambda answer, truth: answer == truth, "accuracy", SHARE)
     macro, *by_class = Jackknife().estimates(
         class_f1_coefficient(np.arange(classes, dtype=float)),
         _grid(answers),
@@ -94,7 +94,7 @@ def class_scores(answers: ClassAnswers, classes: int) -> dict[str | int, Estimat
 def mean_reward(answers: ClassAnswers, worth: FloatArray, abstention: float) -> Estimate:
     """What an answer of this rater is worth on average; `worth` is by right class (row) and class given (column)."""
     paid = with_abstention(worth, abstention)
-    return _mean(answers, lambda said, truth: paid[truth, said], "mean reward", RAW)
+    return _mean(answers, lambda answer, truth: paid[truth, answer], "mean reward", RAW)
 
 
 def reward_over_constant(
@@ -104,7 +104,7 @@ def reward_over_constant(
     paid = with_abstention(worth, abstention)
     return _mean(
         answers,
-        lambda said, truth: paid[truth, said] - paid[truth, constant],
+        lambda answer, truth: paid[truth, answer] - paid[truth, constant],
         "mean reward above a constant's",
         RAW,
     )
@@ -124,8 +124,8 @@ def _mean(answers: ClassAnswers, worth: Worth, method: str, transform: Transform
     """The mean of what each answer is worth."""
 
     def coefficient(values: FloatArray) -> OfSums:
-        said, truth = values.astype(np.int64).T
-        paid = worth(said, truth).astype(float)
+        given_classes, truth = values.astype(np.int64).T
+        paid = worth(given_classes, truth).astype(float)
         return OfSums(np.column_stack([paid, np.ones(len(paid))]), lambda total: total[:, 0] / total[:, 1])
 
     return Jackknife().estimate(
@@ -134,9 +134,9 @@ def _mean(answers: ClassAnswers, worth: Worth, method: str, transform: Transform
 
 
 def _grid(answers: ClassAnswers) -> Matrix:
-    both = np.column_stack([answers.said, answers.truth]).astype(float)
+    columns = np.column_stack([answers.said, answers.truth]).astype(float)
     _, cluster = np.unique(answers.cluster, return_inverse=True)
-    return Matrix(both, tuple(range(len(both))), ("said", "truth"), cluster.astype(np.int64))
+    return Matrix(columns, tuple(range(len(columns))), ("said", "truth"), cluster.astype(np.int64))
 
 
 YesNoMetric = Literal["accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "kappa"]

@@ -64,22 +64,22 @@ def paired_difference(
     if not n:
         return Contrast(undefined(otherwise, method=method, confidence=confidence), np.nan)
     clusters = int(cluster.max()) + 1
-    both = of_clusters(
+    statistic = of_clusters(
         measure(np.vstack([first, second])), np.append(cluster, cluster + clusters), 2 * clusters
     )
     sides = np.repeat(np.eye(2, dtype=np.int64), clusters, axis=1)
-    values = both(sides.astype(float))
-    without = [
-        leave_one_out(both, side, np.arange(clusters) + number * clusters)
+    values = statistic(sides.astype(float))
+    left_out = [
+        leave_one_out(statistic, side, np.arange(clusters) + number * clusters)
         for number, side in enumerate(sides)
     ]
     grids = [
         Matrix(rows[:, :2], tuple(range(n)), ("arm", "people")[: rows.shape[1]], cluster)
         for rows in (first, second)
     ]
-    why = next(filter(None, (interval_refusal(grid, gate, own=True) for grid in grids)), "")
+    bar = next(filter(None, (interval_refusal(grid, gate, own=True) for grid in grids)), "")
     return _contrast(
-        float(values[0] - values[1]), without[0] - without[1], grids[0], why, method, otherwise, confidence
+        float(values[0] - values[1]), left_out[0] - left_out[1], grids[0], bar, method, otherwise, confidence
     )
 
 
@@ -98,36 +98,36 @@ def jackknifed_change(
         why: Why there is neither interval nor p, should a gate be shut.
     """
     statistic = of_clusters(coefficient(grid.values), grid.cluster, grid.clusters)
-    once = np.ones(grid.clusters, dtype=np.int64)
-    value, without = float(statistic(once[None].astype(float))[0]), leave_one_out(statistic, once)
-    return _contrast(value, without, grid, why, method, otherwise, confidence)
+    frequency = np.ones(grid.clusters, dtype=np.int64)
+    value, left_out = float(statistic(frequency[None].astype(float))[0]), leave_one_out(statistic, frequency)
+    return _contrast(value, left_out, grid, why, method, otherwise, confidence)
 
 
 def _contrast(
     gap: float,
-    without: FloatArray,
+    left_out: FloatArray,
     grid: Matrix,
-    why: str,
+    refusal: str,
     method: str,
     otherwise: str,
     confidence: float,
 ) -> Contrast:
     """The difference with interval and p, from what it is without each cluster."""
     n = len(grid.cases)
-    if not why and grid.clusters < LEAST_CLUSTERS:
-        few = f"{units(grid)} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
-        why = f"no interval: {few}"
-    if why and not np.isnan(gap):
-        return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, why), np.nan)
+    if not refusal and grid.clusters < LEAST_CLUSTERS:
+        problem = f"{units(grid)} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
+        refusal = f"no interval: {problem}"
+    if refusal and not np.isnan(gap):
+        return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, refusal), np.nan)
     difference = Jackknife(confidence=confidence).of_left_out(
-        gap, lambda: (without, None), grid, method=method, otherwise=otherwise, transform=RAW, n=n
+        gap, lambda: (left_out, None), grid, method=method, otherwise=otherwise, transform=RAW, n=n
     )
     if not difference.note.endswith(SAME):
         return Contrast(difference, difference.p)
     equal = abs(gap) < 1e-12
-    told = f"the two are the same on all {units(grid)}" if equal else f"all {units(grid)} say the same"
+    reason = f"the two are the same on all {units(grid)}" if equal else f"all {units(grid)} say the same"
     return Contrast(
-        replace(difference, note=f"no interval: {told}"), 1.0 if equal else 2.0 ** (1 - grid.clusters)
+        replace(difference, note=f"no interval: {reason}"), 1.0 if equal else 2.0 ** (1 - grid.clusters)
     )
 
 
@@ -177,24 +177,24 @@ def _panel(ratings: Ratings, jury: str, by: str) -> tuple[Matrix, int]:
     return grid, grid.raters.index(jury)
 
 
-def _change(grid: Matrix, before: list[int], after: list[int], form: Form) -> IccChange:
+def _change(grid: Matrix, base: list[int], grown: list[int], form: Form) -> IccChange:
     method, n = f"change in {NAMES[form]}", len(grid.cases)
-    if len(before) < 2 or n < 2:
-        few = "fewer than two people" if len(before) < 2 else f"{n} case(s) rated by everyone; two are needed"
+    if len(base) < 2 or n < 2:
+        few = "fewer than two people" if len(base) < 2 else f"{n} case(s) rated by everyone; two are needed"
         return IccChange(np.nan, np.nan, undefined(few, method=method, n=n), np.nan)
-    make, whole = icc_coefficient(form), np.ones((1, n))
-    was, becomes = (float(make(grid.values[:, side])(whole)[0]) for side in (before, after))
+    make, ones = icc_coefficient(form), np.ones((1, n))
+    was, becomes = (float(make(grid.values[:, side])(ones)[0]) for side in (base, grown))
 
     def difference(values: FloatArray) -> Statistic:
-        old, new = make(values[:, before]), make(values[:, after])
+        old, new = make(values[:, base]), make(values[:, grown])
         return lambda weights: new(weights) - old(weights)
 
     flat = "cases do not differ, so there is no variance to share"
     sides = (
         replace(grid, values=grid.values[:, side], raters=tuple(grid.raters[i] for i in side))
-        for side in (before, after)
+        for side in (base, grown)
     )
-    why = next(filter(None, (interval_refusal(side, SQUARED) for side in sides)), "")
+    refusal = next(filter(None, (interval_refusal(side, SQUARED) for side in sides)), "")
     return IccChange(
-        was, becomes, *jackknifed_change(difference, grid, method=method, otherwise=flat, why=why)
+        was, becomes, *jackknifed_change(difference, grid, method=method, otherwise=flat, why=refusal)
     )

@@ -53,24 +53,24 @@ def pearson_statistic(x: FloatArray, y: FloatArray) -> Statistic:
 
     def value(total: FloatArray) -> FloatArray:
         n = np.maximum(total[:, 5], 1)
-        across, down = total[:, 0] / n, total[:, 1] / n
-        shared = total[:, 2] - n * across * down
-        return _correlation(shared, total[:, 3] - n * across**2, total[:, 4] - n * down**2, n)
+        mean_x, mean_y = total[:, 0] / n, total[:, 1] / n
+        covariance = total[:, 2] - n * mean_x * mean_y
+        return _correlation(covariance, total[:, 3] - n * mean_x**2, total[:, 4] - n * mean_y**2, n)
 
     return OfSums(sums, value)
 
 
 def spearman_statistic(x: FloatArray, y: FloatArray) -> Statistic:
     """Spearman's rho of two raters as a function of the weights of cases."""
-    across, down = _ranker(x), _ranker(y)
+    rank_x, rank_y = _ranker(x), _ranker(y)
 
     def value(weights: FloatArray) -> FloatArray:
-        left, right = across(weights), down(weights)
+        ranks_x, ranks_y = rank_x(weights), rank_y(weights)
         n = weights.sum(axis=1)
         return _correlation(
-            (weights * left * right).sum(axis=1),
-            (weights * left**2).sum(axis=1),
-            (weights * right**2).sum(axis=1),
+            (weights * ranks_x * ranks_y).sum(axis=1),
+            (weights * ranks_x**2).sum(axis=1),
+            (weights * ranks_y**2).sum(axis=1),
             n,
         )
 
@@ -79,14 +79,14 @@ def spearman_statistic(x: FloatArray, y: FloatArray) -> Statistic:
 
 def kendall_statistic(x: FloatArray, y: FloatArray) -> Statistic:
     """Kendall's tau-b of two raters as a function of the weights of cases."""
-    across, down = (np.sign(np.subtract.outer(side, side)) for side in (x, y))
-    concordance, untied_x, untied_y = across * down, np.abs(across), np.abs(down)
+    order_x, order_y = (np.sign(np.subtract.outer(side, side)) for side in (x, y))
+    concordance, untied_x, untied_y = order_x * order_y, np.abs(order_x), np.abs(order_y)
 
     def value(weights: FloatArray) -> FloatArray:
-        shared, left, right = (
+        concordant, untied_pairs_x, untied_pairs_y = (
             ((weights @ form) * weights).sum(axis=1) for form in (concordance, untied_x, untied_y)
         )
-        return _correlation(shared, left, right, np.ones(len(weights)))
+        return _correlation(concordant, untied_pairs_x, untied_pairs_y, np.ones(len(weights)))
 
     return value
 
@@ -117,18 +117,18 @@ def _ranker(values: FloatArray) -> Statistic:
     member = np.eye(len(scale))[code]
 
     def ranks(weights: FloatArray) -> FloatArray:
-        used = weights @ member
-        middle = used.cumsum(axis=1) - used / 2 - used.sum(axis=1, keepdims=True) / 2
+        tallies = weights @ member
+        middle = tallies.cumsum(axis=1) - tallies / 2 - tallies.sum(axis=1, keepdims=True) / 2
         return middle[:, code]
 
     return ranks
 
 
-def _correlation(shared: FloatArray, left: FloatArray, right: FloatArray, n: FloatArray) -> FloatArray:
+def _correlation(cov: FloatArray, var_x: FloatArray, var_y: FloatArray, n: FloatArray) -> FloatArray:
     """Covariance over the root of the variances; NaN where either is zero but for rounding."""
-    moving = (left > 1e-12 * n) & (right > 1e-12 * n)
-    bottom = np.sqrt(np.where(moving, left, 1.0)) * np.sqrt(np.where(moving, right, 1.0))
-    return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
+    moving = (var_x > 1e-12 * n) & (var_y > 1e-12 * n)
+    bottom = np.sqrt(np.where(moving, var_x, 1.0)) * np.sqrt(np.where(moving, var_y, 1.0))
+    return np.where(moving, np.clip(cov / bottom, -1.0, 1.0), np.nan)
 
 
 NOBODY = -1
@@ -173,43 +173,43 @@ def stratified_spearman_statistic(x: FloatArray, y: FloatArray, stratum: IntArra
     """
     _, number, size = np.unique(stratum, return_inverse=True, return_counts=True)
     cases = np.full((len(size), int(size.max(initial=0))), NOBODY)
-    for each, many in enumerate(size):
-        cases[each, :many] = np.flatnonzero(number == each)
-    across, down = _members(x, cases), _members(y, cases)
+    for stratum_number, count in enumerate(size):
+        cases[stratum_number, :count] = np.flatnonzero(number == stratum_number)
+    members_x, members_y = _members(x, cases), _members(y, cases)
 
     def rank_products(weights: FloatArray) -> FloatArray:
-        sides = (_stratum_ranks(weights, members) for members in (across, down))
-        (first, square), (second, other) = sides
-        return np.stack([(weights * first * second).sum(axis=1), square, other], axis=2)
+        sides = (_stratum_ranks(weights, members) for members in (members_x, members_y))
+        (ranks_x, square_x), (ranks_y, square_y) = sides
+        return np.stack([(weights * ranks_x * ranks_y).sum(axis=1), square_x, square_y], axis=2)
 
     return OfStrata(cases, rank_products, _stratified_correlation)
 
 
 def _stratified_correlation(total: FloatArray) -> FloatArray:
-    shared, left, right = total.T
-    moving = (left > 1e-12) & (right > 1e-12)
-    bottom = np.sqrt(np.where(moving, left, 1.0) * np.where(moving, right, 1.0))
-    return np.where(moving, np.clip(shared / bottom, -1.0, 1.0), np.nan)
+    covariance, variance_x, variance_y = total.T
+    moving = (variance_x > 1e-12) & (variance_y > 1e-12)
+    bottom = np.sqrt(np.where(moving, variance_x, 1.0) * np.where(moving, variance_y, 1.0))
+    return np.where(moving, np.clip(covariance / bottom, -1.0, 1.0), np.nan)
 
 
 def _members(values: FloatArray, cases: IntArray) -> FloatArray:
     """By stratum, distinct value in order and case: 1 where the case has the value."""
-    mine = np.where(cases == NOBODY, np.inf, np.append(values, np.nan)[cases])
-    order = mine.argsort(axis=1, kind="stable")
-    ordered = np.take_along_axis(mine, order, axis=1)
+    stratum_values = np.where(cases == NOBODY, np.inf, np.append(values, np.nan)[cases])
+    order = stratum_values.argsort(axis=1, kind="stable")
+    sorted_values = np.take_along_axis(stratum_values, order, axis=1)
     # The first case of a stratum has its first value, and each that differs from the one before it the next.
-    rises = np.column_stack([np.zeros(len(cases), dtype=bool), ordered[:, 1:] != ordered[:, :-1]])
+    rises = np.column_stack([np.zeros(len(cases), dtype=bool), sorted_values[:, 1:] != sorted_values[:, :-1]])
     value = np.empty_like(cases)
     np.put_along_axis(value, order, rises.cumsum(axis=1), axis=1)
-    found = (value[:, None, :] == np.arange(cases.shape[1])[:, None]) & (cases != NOBODY)[:, None, :]
-    used = int(found.any(axis=(0, 2)).sum())
-    return found[:, :used].astype(float)
+    is_member = (value[:, None, :] == np.arange(cases.shape[1])[:, None]) & (cases != NOBODY)[:, None, :]
+    value_count = int(is_member.any(axis=(0, 2)).sum())
+    return is_member[:, :value_count].astype(float)
 
 
 def _stratum_ranks(weights: FloatArray, members: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Each case's mean rank from the middle, as a share of its stratum, and the sum of its squares over the stratum's cases."""
-    used = members @ weights
-    reached = used.cumsum(axis=1)
+    value_weights = members @ weights
+    reached = value_weights.cumsum(axis=1)
     total = reached[:, -1:]
-    rank = (reached - (used + total) / 2) / np.maximum(total, 1)
-    return members.transpose(0, 2, 1) @ rank, (used * rank * rank).sum(axis=1)
+    rank = (reached - (value_weights + total) / 2) / np.maximum(total, 1)
+    return members.transpose(0, 2, 1) @ rank, (value_weights * rank * rank).sum(axis=1)

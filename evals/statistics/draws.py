@@ -38,19 +38,19 @@ class Bootstrap:
         value = float(statistic(frequency[None].astype(float))[0])
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence)
-        drawn = self.draws(statistic, frequency)
-        drawn = np.sort(drawn[~np.isnan(drawn)])
-        why = self._too_few(len(drawn), int(frequency.sum()))
-        if why:
-            return Estimate(value, np.nan, np.nan, n, method, self.confidence, f"no interval: {why}")
+        resampled = self.draws(statistic, frequency)
+        resampled = np.sort(resampled[~np.isnan(resampled)])
+        refusal = self._too_few(len(resampled), int(frequency.sum()))
+        if refusal:
+            return Estimate(value, np.nan, np.nan, n, method, self.confidence, f"no interval: {refusal}")
         ends = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
-        low, high = np.quantile(drawn, ends)
-        lost = self.resamples - len(drawn)
+        low, high = np.quantile(resampled, ends)
+        lost = self.resamples - len(resampled)
         note = f"{lost} of {self.resamples} resamples were undefined" if lost else ""
-        what = f"{grid.clusters} groups" if grid.clustered else "cases"
-        label = f"{method}; percentile bootstrap of {what}, {self.resamples} resamples"
-        beyond = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
-        p = min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
+        units = f"{grid.clusters} groups" if grid.clustered else "cases"
+        label = f"{method}; percentile bootstrap of {units}, {self.resamples} resamples"
+        beyond = min((resampled <= 1e-12).sum(), (resampled >= -1e-12).sum())
+        p = min(1.0, 2 * (int(beyond) + 1) / (len(resampled) + 1))
         return Estimate(value, float(low), float(high), n, label, self.confidence, note, p=p)
 
     def draws(self, statistic: Statistic, frequency: IntArray) -> FloatArray:
@@ -59,16 +59,16 @@ class Bootstrap:
         counts = self.rng.multinomial(n, frequency / n, size=self.resamples if n > 1 else 0).astype(float)
         step = max(1, BLOCK // len(frequency))
         parts = [statistic(counts[start : start + step]) for start in range(0, len(counts), step)]
-        nothing = statistic(frequency[None].astype(float))[:0]
-        return np.concatenate([nothing, *parts])
+        no_draws = statistic(frequency[None].astype(float))[:0]
+        return np.concatenate([no_draws, *parts])
 
-    def _too_few(self, defined: int, clusters: int) -> str:
+    def _too_few(self, defined_count: int, clusters: int) -> str:
         if clusters < 2:
             return "one case cannot be resampled"
-        if defined < max(1, ENOUGH * self.resamples):
-            return f"{defined} of {self.resamples} resamples were defined"
-        if 2 / (defined + 1) > 1 - self.confidence + 1e-12:
-            return f"{defined} resamples are too few for one of {self.confidence:.0%}"
+        if defined_count < max(1, ENOUGH * self.resamples):
+            return f"{defined_count} of {self.resamples} resamples were defined"
+        if 2 / (defined_count + 1) > 1 - self.confidence + 1e-12:
+            return f"{defined_count} resamples are too few for one of {self.confidence:.0%}"
         return ""
 
 

@@ -35,16 +35,16 @@ def effective_number(correlations: FloatArray) -> EffectiveNumber:
     """
     k = len(correlations)
     pairs = correlations[np.triu_indices(k, 1)]
-    known = pairs[~np.isnan(pairs)]
-    unknown = len(pairs) - len(known)
-    if not len(known):
-        alone = 1.0 if k == 1 else np.nan
-        return EffectiveNumber(alone, alone, np.nan, unknown)
-    mean = float(known.mean())
+    known_pairs = pairs[~np.isnan(pairs)]
+    unknown = len(pairs) - len(known_pairs)
+    if not len(known_pairs):
+        lone = 1.0 if k == 1 else np.nan
+        return EffectiveNumber(lone, lone, np.nan, unknown)
+    mean = float(known_pairs.mean())
     share = 1 + (k - 1) * mean
     return EffectiveNumber(
         k / share if share > 1e-12 else np.nan,
-        k / (1 + (k - 1) * float((known**2).mean())),
+        k / (1 + (k - 1) * float((known_pairs**2).mean())),
         mean,
         unknown,
     )
@@ -71,11 +71,11 @@ class PairSums:
     @classmethod
     def of(cls, values: FloatArray, centre: FloatArray | None = None) -> PairSums:
         """The sums over the rows of `values`, NaN being missing; about each column's mean, or about `centre`."""
-        known = ~np.isnan(values)
+        is_known = ~np.isnan(values)
         if centre is None:
-            centre = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        kept, seen = np.where(known, values - centre, 0.0), known.astype(float)
-        return cls(seen.T @ seen, kept.T @ seen, (kept**2).T @ seen, kept.T @ kept, centre)
+            centre = np.where(is_known, values, 0.0).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+        gaps, ones = np.where(is_known, values - centre, 0.0), is_known.astype(float)
+        return cls(ones.T @ ones, gaps.T @ ones, (gaps**2).T @ ones, gaps.T @ gaps, centre)
 
     def less(self, other: PairSums) -> PairSums:
         """The sums without the rows that `other` is of."""

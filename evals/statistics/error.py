@@ -26,7 +26,7 @@ def offset(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | N
         return pair_estimate(
             grid, offset_statistic, jackknife, method=name, otherwise=EMPTY, least=1, transform=RAW, gate=OPEN
         )
-    found = pair_estimate(
+    estimate = pair_estimate(
         grid,
         size_of_offset,
         jackknife,
@@ -36,8 +36,8 @@ def offset(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | N
         transform=RAW,
         gate=OPEN,
     )
-    note = found.note or "no interval: sizes of offsets lie above zero even where raters do not differ"
-    return replace(found, low=np.nan, high=np.nan, note=note)
+    note = estimate.note or "no interval: sizes of offsets lie above zero even where raters do not differ"
+    return replace(estimate, low=np.nan, high=np.nan, note=note)
 
 
 def mae(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:

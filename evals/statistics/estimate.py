@@ -39,8 +39,8 @@ class Estimate:
 
     def out_of(self, cases: int) -> "Estimate":
         """The estimate, told how many cases there were: where it rests on few, its note begins with that."""
-        counted = replace(self, of=cases)
-        return replace(counted, note="; ".join(filter(None, (counted.few, self.note))))
+        estimate = replace(self, of=cases)
+        return replace(estimate, note="; ".join(filter(None, (estimate.few, self.note))))
 
 
 def undefined(note: str, *, method: str, n: int = 0, confidence: float = 0.95) -> Estimate:

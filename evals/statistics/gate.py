@@ -53,13 +53,13 @@ def interval_refusal(grid: Matrix, gate: Gate, *, own: bool = False, pairs: IntA
     # Columns beyond the raters' say where a case belongs.
     departs = _departures(grid.values[:, : len(grid.raters)], own)
     if gate.departures == "table" or len(grid.raters) == 2:
-        names, shared = "raters", len(np.unique(grid.cluster[departs.sum(axis=1) >= 2]))
+        names, departures = "raters", len(np.unique(grid.cluster[departs.sum(axis=1) >= 2]))
     else:
-        names, shared = _fewest_of_pairs(grid, departs, pairs)
-    if shared >= LEAST_DEPARTURES:
+        names, departures = _fewest_of_pairs(grid, departs, pairs)
+    if departures >= LEAST_DEPARTURES:
         return ""
-    where = f"{shared} of {grid.clusters} {'groups' if grid.clustered else 'cases'}"
-    return f"no interval: {names} depart together on {where}, and {LEAST_DEPARTURES} are needed"
+    share = f"{departures} of {grid.clusters} {'groups' if grid.clustered else 'cases'}"
+    return f"no interval: {names} depart together on {share}, and {LEAST_DEPARTURES} are needed"
 
 
 def group_warning(grid: Matrix) -> str:
@@ -69,28 +69,28 @@ def group_warning(grid: Matrix) -> str:
     return ""
 
 
-def _departures(values: FloatArray, own: bool) -> npt.NDArray[np.bool_]:
+def _departures(values: FloatArray, own_commonest: bool) -> npt.NDArray[np.bool_]:
     """By case and rater, whether the rating is another than the commonest; of several as common, the lowest."""
-    if own:
-        columns = [_departures(values[:, [column]], own=False) for column in range(values.shape[1])]
+    if own_commonest:
+        columns = [_departures(values[:, [column]], own_commonest=False) for column in range(values.shape[1])]
         return np.hstack(columns)
-    known = ~np.isnan(values)
-    scale, counts = np.unique(values[known], return_counts=True)
-    return known & (values != scale[counts.argmax()]) if len(scale) else known
+    has_value = ~np.isnan(values)
+    scale, counts = np.unique(values[has_value], return_counts=True)
+    return has_value & (values != scale[counts.argmax()]) if len(scale) else has_value
 
 
 def _fewest_of_pairs(grid: Matrix, departs: npt.NDArray[np.bool_], pairs: IntArray | None) -> tuple[str, int]:
     """The pair of raters who depart together in the fewest clusters, and in how many."""
-    shared = np.zeros((len(grid.raters), len(grid.raters)))
+    joint = np.zeros((len(grid.raters), len(grid.raters)))
     if grid.clustered:
         for number in range(grid.clusters):
-            mine = departs[grid.cluster == number].astype(float)
-            shared += mine.T @ mine > 0
+            cluster_departs = departs[grid.cluster == number].astype(float)
+            joint += cluster_departs.T @ cluster_departs > 0
     else:
-        shared = departs.T.astype(float) @ departs
-    first, second = np.triu_indices(len(grid.raters), 1) if pairs is None else pairs.T
-    if not len(first):
+        joint = departs.T.astype(float) @ departs
+    left_rater, right_rater = np.triu_indices(len(grid.raters), 1) if pairs is None else pairs.T
+    if not len(left_rater):
         return "raters", 0
-    least = int(shared[first, second].argmin())
-    names = f"{grid.raters[first[least]]} and {grid.raters[second[least]]}"
-    return names, int(shared[first[least], second[least]])
+    least = int(joint[left_rater, right_rater].argmin())
+    names = f"{grid.raters[left_rater[least]]} and {grid.raters[right_rater[least]]}"
+    return names, int(joint[left_rater[least], right_rater[least]])

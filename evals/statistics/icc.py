@@ -24,11 +24,7 @@ F_WARNING = "F intervals take scores as normal: on ceilings 45 to 85% of them ho
 
 
 def icc(
-    ratings: Ratings,
-    *,
-    form: Form = "icc3k",
-    interval: Interval = "jackknife",
-    jackknife: Jackknife = CASES,
+    ratings: Ratings, *, form: Form = "icc3k", interval: Interval = "jackknife", jackknife: Jackknife = CASES
 ) -> Estimate:
     """An intraclass correlation.
 
@@ -54,16 +50,16 @@ def icc(
         McGraw and Wong (1996), Psychological Methods 1:30-46, for the interval of ICC(2,k).
     """
     grid = matrix(ratings, by=jackknife.by).numbers("the ICC").complete()
-    method, few = _icc_name(form, interval), _too_few(grid)
-    if few:
-        return undefined(few, method=method, n=len(grid.cases), confidence=jackknife.confidence)
+    method, refusal = _icc_name(form, interval), _too_few(grid)
+    if refusal:
+        return undefined(refusal, method=method, n=len(grid.cases), confidence=jackknife.confidence)
     undecided = "cases do not differ enough: the variance to be shared out is not positive"
     if interval == "f":
         return _f_estimate(grid, form, method, undecided, jackknife.confidence)
-    found = jackknife.estimate(
+    estimate = jackknife.estimate(
         icc_coefficient(form), grid, method=method, otherwise=undecided, transform=FISHER, gate=SQUARED
     )
-    return found if form.endswith("k") else approximate(found)
+    return estimate if form.endswith("k") else approximate(estimate)
 
 
 def zscored_icc(ratings: Ratings, *, jackknife: Jackknife = CASES) -> Estimate:
@@ -81,9 +77,9 @@ def zscored_icc(ratings: Ratings, *, jackknife: Jackknife = CASES) -> Estimate:
         Bedi et al. (2025), MedHELM, "Clinician-LLM agreement".
     """
     grid = matrix(ratings, by=jackknife.by).numbers("the ICC").complete()
-    method, few = "ICC(3,k) after z-scoring within rater", _too_few(grid)
-    if few:
-        return undefined(few, method=method, n=len(grid.cases), confidence=jackknife.confidence)
+    method, refusal = "ICC(3,k) after z-scoring within rater", _too_few(grid)
+    if refusal:
+        return undefined(refusal, method=method, n=len(grid.cases), confidence=jackknife.confidence)
     return jackknife.estimate(
         zscored_coefficient(), grid, method=method, otherwise=FLAT, transform=FISHER, gate=SQUARED
     )
@@ -129,8 +125,8 @@ def zscored_coefficient() -> Coefficient:
 
     def coefficient(values: FloatArray) -> Statistic:
         k = values.shape[1]
-        left, right = np.triu_indices(k, 1)
-        parts = [pearson_statistic(values[:, i], values[:, j]) for i, j in zip(left, right, strict=True)]
+        rater_a, rater_b = np.triu_indices(k, 1)
+        parts = [pearson_statistic(values[:, i], values[:, j]) for i, j in zip(rater_a, rater_b, strict=True)]
 
         def value(weights: FloatArray) -> FloatArray:
             mean = np.mean([part(weights) for part in parts], axis=0)
@@ -178,8 +174,8 @@ def _f_estimate(grid: Matrix, form: Form, method: str, undecided: str, confidenc
         return undefined(undecided, method=method, n=n, confidence=confidence)
     low, high = _interval(form, squares, confidence)
     if not -1 <= low <= high:
-        why = "no interval: too few degrees of freedom, or its lower bound lies below -1"
-        return Estimate(value, np.nan, np.nan, n, f"{method}; F interval", confidence, why)
+        reason = "no interval: too few degrees of freedom, or its lower bound lies below -1"
+        return Estimate(value, np.nan, np.nan, n, f"{method}; F interval", confidence, reason)
     bounds = (min(low, value), max(high, value))
     return Estimate(value, *bounds, n, f"{method}; F interval", confidence, F_WARNING)
 
@@ -242,11 +238,11 @@ def _squares_of(k: int) -> Callable[[FloatArray], Squares]:
     def squares(total: FloatArray) -> Squares:
         # One row a sum, so that arithmetic runs along the many totals.
         columns = np.ascontiguousarray(total.T)
-        rated, between, all_squares, n = columns[:k], columns[k] / k, columns[k + 1], columns[k + 2]
-        some = np.maximum(n, 1)
-        grand = rated.sum(axis=0) ** 2 / (some * k)
-        raters, within = (rated * rated).sum(axis=0) / some - grand, all_squares - between
-        sums = {"cases": between - grand, "raters": raters, "error": within - raters, "within": within}
+        totals, between, all_squares, n = columns[:k], columns[k] / k, columns[k + 1], columns[k + 2]
+        size = np.maximum(n, 1)
+        grand = totals.sum(axis=0) ** 2 / (size * k)
+        raters, residual = (totals * totals).sum(axis=0) / size - grand, all_squares - between
+        sums = {"cases": between - grand, "raters": raters, "error": residual - raters, "within": residual}
         return Squares(sums, ROUNDING * np.maximum(all_squares, 1e-300), n, k)
 
     return squares
@@ -255,15 +251,15 @@ def _squares_of(k: int) -> Callable[[FloatArray], Squares]:
 def _value(form: Form, squares: Squares) -> FloatArray:
     if form.startswith("icc3"):
         # Both mean squares are divided by n - 1, which cancels.
-        cases, rest = squares.sum("cases"), squares.sum("error")
-        top, bottom = cases - rest / (squares.k - 1), cases if form == "icc3k" else cases + rest
-        defined = (bottom > 0) & (squares.n > 1)
-        return np.divide(top, bottom, out=np.full_like(top, np.nan), where=defined)
+        cases, residual = squares.sum("cases"), squares.sum("error")
+        top, bottom = cases - residual / (squares.k - 1), cases if form == "icc3k" else cases + residual
+        is_defined = (bottom > 0) & (squares.n > 1)
+        return np.divide(top, bottom, out=np.full_like(top, np.nan), where=is_defined)
     cases, k = squares.cases, squares.k
-    rest = squares.within if form.startswith("icc1") else squares.error
-    apart = (squares.raters - squares.error) / squares.n if form.startswith("icc2") else 0.0
-    top = cases - rest
-    bottom = cases + apart if form.endswith("k") else cases + (k - 1) * rest + k * apart
+    residual = squares.within if form.startswith("icc1") else squares.error
+    raters = (squares.raters - squares.error) / squares.n if form.startswith("icc2") else 0.0
+    top = cases - residual
+    bottom = cases + raters if form.endswith("k") else cases + (k - 1) * residual + k * raters
     return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
 
 
@@ -280,10 +276,10 @@ def _interval(form: Form, squares: Squares, confidence: float) -> tuple[float, f
                 for bound in (low, high)
             )
         return low, high
-    rest, free = (within, n * (k - 1)) if form.startswith("icc1") else (error, (n - 1) * (k - 1))
-    if rest == 0:
+    residual, free = (within, n * (k - 1)) if form.startswith("icc1") else (error, (n - 1) * (k - 1))
+    if residual == 0:
         return 1.0, 1.0
-    ratio = cases / rest
+    ratio = cases / residual
     bounds = ratio / fdtri(n - 1, free, upper), ratio * fdtri(free, n - 1, upper)
     if form.endswith("k"):
         low, high = (1 - 1 / bound if bound > 0 else -np.inf for bound in bounds)
@@ -305,9 +301,9 @@ def _absolute_bounds(
     if bottom == 0:
         return np.nan, np.nan
     free = top / bottom
-    most, least = fdtri(n - 1, free, upper), fdtri(free, n - 1, upper)
-    rest = k * raters + (k * n - k - n) * error
-    below, above = most * rest + n * cases, rest + n * least * cases
-    if not (np.isfinite(most) and np.isfinite(least) and below > 0 and above > 0):
+    f_max, f_min = fdtri(n - 1, free, upper), fdtri(free, n - 1, upper)
+    pooled_error = k * raters + (k * n - k - n) * error
+    low_base, high_base = f_max * pooled_error + n * cases, pooled_error + n * f_min * cases
+    if not (np.isfinite(f_max) and np.isfinite(f_min) and low_base > 0 and high_base > 0):
         return np.nan, np.nan
-    return float(n * (cases - most * error) / below), float(n * (least * cases - error) / above)
+    return float(n * (cases - f_max * error) / low_base), float(n * (f_min * cases - error) / high_base)

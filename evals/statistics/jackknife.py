@@ -117,12 +117,12 @@ def jackknife_spread(
     if not np.isfinite(scores).all():
         return "without one of them there is no value, or one at the end of the scale"
     squared = (scores - counts @ scores / clusters) ** 2
-    second, fourth = float(counts @ squared), float(counts @ squared**2)
-    if second <= clusters * (HAIR * max(1.0, abs(centre))) ** 2:
+    square_sum, fourth_sum = float(counts @ squared), float(counts @ squared**2)
+    if square_sum <= clusters * (HAIR * max(1.0, abs(centre))) ** 2:
         return Spread(transform, centre, 0.0, clusters - 1, clusters) if transform is SHARE else SAME
-    kurtosis = clusters * fourth / second**2
+    kurtosis = clusters * fourth_sum / square_sum**2
     df = max(1.0, 2 / (2 / (clusters - 1) + max(kurtosis - 3, 0.0) / clusters))
-    return Spread(transform, centre, ((clusters - 1) / clusters * second) ** 0.5, df, clusters)
+    return Spread(transform, centre, ((clusters - 1) / clusters * square_sum) ** 0.5, df, clusters)
 
 
 LeftOut = tuple[FloatArray, IntArray | None]
@@ -155,9 +155,9 @@ class Jackknife:
         Args:
             n: The cases that the coefficient rests on, where they are fewer than those of `grid`.
         """
-        used = len(grid.cases) if n is None else n
+        size = len(grid.cases) if n is None else n
         if not len(grid.cases):
-            return undefined(otherwise, method=method, n=used, confidence=self.confidence)
+            return undefined(otherwise, method=method, n=size, confidence=self.confidence)
         statistic, frequency = over_clusters(coefficient, grid)
         value = float(statistic(frequency[None].astype(float))[0])
         return self.of_left_out(
@@ -168,7 +168,7 @@ class Jackknife:
             otherwise=otherwise,
             transform=transform,
             gate=gate,
-            n=used,
+            n=size,
         )
 
     def estimates(
@@ -185,9 +185,9 @@ class Jackknife:
         Args:
             methods: The name of each column, and `otherwise` why it is NaN, should it be.
         """
-        named = list(zip(methods, otherwise, strict=True))
+        names = list(zip(methods, otherwise, strict=True))
         if not len(grid.cases):
-            return [undefined(why, method=name, n=0, confidence=self.confidence) for name, why in named]
+            return [undefined(cause, method=name, n=0, confidence=self.confidence) for name, cause in names]
         statistic, frequency = over_clusters(coefficient, grid)
         values, left_out = statistic(frequency[None].astype(float))[0], leave_one_out(statistic, frequency)
 
@@ -200,11 +200,11 @@ class Jackknife:
                 column(number),
                 grid,
                 method=name,
-                otherwise=why,
+                otherwise=cause,
                 transform=transform,
                 n=len(grid.cases),
             )
-            for number, (name, why) in enumerate(named)
+            for number, (name, cause) in enumerate(names)
         ]
 
     def of_left_out(
@@ -224,18 +224,18 @@ class Jackknife:
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence)
         bare = Estimate(value, np.nan, np.nan, n, method, self.confidence)
-        alone = "no interval: there is nothing to leave out" if grid.clusters < 2 else ""
-        why = alone or interval_refusal(grid, gate, own=self.own, pairs=pairs)
-        if why:
-            return replace(bare, note=why)
-        without, frequency = left_out()
-        found = jackknife_spread(value, without, transform, frequency)
-        if isinstance(found, str):
-            return replace(bare, note=f"no interval: {found}")
-        low, high = found.bounds(self.confidence)
+        lone = "no interval: there is nothing to leave out" if grid.clusters < 2 else ""
+        refusal = lone or interval_refusal(grid, gate, own=self.own, pairs=pairs)
+        if refusal:
+            return replace(bare, note=refusal)
+        values, frequency = left_out()
+        spread = jackknife_spread(value, values, transform, frequency)
+        if isinstance(spread, str):
+            return replace(bare, note=f"no interval: {spread}")
+        low, high = spread.bounds(self.confidence)
         label = ", ".join(filter(None, (f"{method}; jackknife of {units(grid)}", transform.name)))
-        se = found.se if transform in (RAW, SHARE, RATIO) else np.nan
-        return replace(bare, low=low, high=high, method=label, note=group_warning(grid), se=se, p=found.p())
+        se = spread.se if transform in (RAW, SHARE, RATIO) else np.nan
+        return replace(bare, low=low, high=high, method=label, note=group_warning(grid), se=se, p=spread.p())
 
 
 CASES = Jackknife()

@@ -45,12 +45,12 @@ class Matrix:
             columns: By rater, in the order of their names, one value a case.
             cluster: For each case, what is resampled with it.
         """
-        given = [np.asarray(column) for column in columns.values()]
-        whole = np.logical_and.reduce([pd.notna(column) for column in given])
-        values, labels = _values(pd.Series(np.concatenate([column[whole] for column in given])))
-        met, _ = pd.factorize(np.asarray(cluster)[whole])
-        grid = np.ascontiguousarray(values.reshape(len(given), -1).T)
-        cases = tuple(np.flatnonzero(whole).tolist())
+        arrays = [np.asarray(column) for column in columns.values()]
+        complete = np.logical_and.reduce([pd.notna(column) for column in arrays])
+        values, labels = _values(pd.Series(np.concatenate([column[complete] for column in arrays])))
+        met, _ = pd.factorize(np.asarray(cluster)[complete])
+        grid = np.ascontiguousarray(values.reshape(len(arrays), -1).T)
+        cases = tuple(np.flatnonzero(complete).tolist())
         return cls(grid, cases, tuple(columns), met.astype(np.int64), labels)
 
     @property
@@ -65,9 +65,9 @@ class Matrix:
         """The matrix of the `cases` marked, its clusters renumbered."""
         if cases.all():
             return self
-        kept = tuple(case for case, keep in zip(self.cases, cases, strict=True) if keep)
+        kept_cases = tuple(case for case, keep in zip(self.cases, cases, strict=True) if keep)
         _, cluster = np.unique(self.cluster[cases], return_inverse=True)
-        return replace(self, values=self.values[cases], cases=kept, cluster=cluster.astype(np.int64))
+        return replace(self, values=self.values[cases], cases=kept_cases, cluster=cluster.astype(np.int64))
 
     def complete(self) -> "Matrix":
         """The cases that every rater rated."""
@@ -121,14 +121,14 @@ def matrix(ratings: Ratings, *, by: str = "case") -> Matrix:
         raise InvalidRatings(
             f"the ratings have no column {absent[0]!r}", remedy=f"give the columns {', '.join(COLUMNS)}"
         )
-    known = pd.notna(ratings["value"].to_numpy())
-    given = ratings if known.all() else ratings.loc[known]
-    values, labels = _values(given["value"])
-    row, cases = pd.factorize(given["case"].to_numpy())
-    column, raters = _sorted_codes(given["rater"].to_numpy())
+    has_value = pd.notna(ratings["value"].to_numpy())
+    rated = ratings if has_value.all() else ratings.loc[has_value]
+    values, labels = _values(rated["value"])
+    row, cases = pd.factorize(rated["case"].to_numpy())
+    column, raters = _sorted_codes(rated["rater"].to_numpy())
     cell = row * len(raters) + column
     if len(cell) and np.bincount(cell).max() > 1:
-        twice = given[pd.Series(cell, index=given.index).duplicated()].iloc[0]
+        twice = rated[pd.Series(cell, index=rated.index).duplicated()].iloc[0]
         raise InvalidRatings(
             f"rater {str(twice['rater'])!r} rated case {str(twice['case'])!r} more than once",
             remedy="keep one rating for each case, rater and attribute (the last round, or a median)",
@@ -137,10 +137,10 @@ def matrix(ratings: Ratings, *, by: str = "case") -> Matrix:
     grid[cell] = values
     cluster = np.arange(len(cases))
     if by != "case":
-        _, first = np.unique(row, return_index=True)
-        cluster, _ = pd.factorize(given[by].to_numpy()[first])
-    filled = grid.reshape(len(cases), len(raters))
-    return Matrix(filled, tuple(cases), raters, cluster.astype(np.int64), labels)
+        _, first_rows = np.unique(row, return_index=True)
+        cluster, _ = pd.factorize(rated[by].to_numpy()[first_rows])
+    rows = grid.reshape(len(cases), len(raters))
+    return Matrix(rows, tuple(cases), raters, cluster.astype(np.int64), labels)
 
 
 def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[Matrix, FloatArray]:
@@ -151,12 +151,12 @@ def on_scale(grid: Matrix, categories: Sequence[Value] | None = None) -> tuple[M
     Raises:
         InvalidRatings: A rating is not among `categories`.
     """
-    used = np.unique(grid.values[~np.isnan(grid.values)])
+    values_used = np.unique(grid.values[~np.isnan(grid.values)])
     if categories is None:
-        return grid, used
+        return grid, values_used
     if grid.labels is None:
         scale = np.unique(np.asarray(categories, dtype=float))
-        _refuse([float(value) for value in np.setdiff1d(used, scale)], categories)
+        _refuse([float(value) for value in np.setdiff1d(values_used, scale)], categories)
         return grid, scale
     names = [str(name) for name in categories]
     _refuse([label for label in grid.labels if label not in names], categories)

@@ -68,43 +68,39 @@ def mixed_model(
     )
     design, y = fixed.to_numpy(float), np.asarray(outcome, dtype=float)
     n = len(design)
-    why = _unfit(y, design)
-    if why:
-        nothing = {
-            name: undefined(why, method=METHOD, n=n, confidence=confidence) for name in map(str, fixed)
-        }
-        return MixedFit(nothing, dict.fromkeys(nothing, np.nan), {}, np.nan, why)
+    bar = _unfit(y, design)
+    if bar:
+        blanks = {name: undefined(bar, method=METHOD, n=n, confidence=confidence) for name in map(str, fixed)}
+        return MixedFit(blanks, dict.fromkeys(blanks, np.nan), {}, np.nan, bar)
     sums = _Sums.of(y, design, varying.to_numpy(float), by, also)
     start, floor = _start(varying.shape[1], len(also))
-    best = np.asarray(start)
+    theta = np.asarray(start)
     for _ in range(3):
         search = minimize(
             lambda theta: sums.solve(theta).criterion,
-            best,
+            theta,
             method="Nelder-Mead",
             bounds=[(low, MOST) for low in floor],
             options={"xatol": 1e-5, "fatol": 1e-8, "maxiter": 4000, "maxfev": 4000},
         )
-        best = search.x
+        theta = search.x
         # A simplex may have collapsed on a bound; from there, once more with a fresh one.
-        if search.success and (best > floor + EDGE).all():
+        if search.success and (theta > floor + EDGE).all():
             break
-    found = sums.solve(best)
+    fit = sums.solve(theta)
     note = "" if search.success else "the fit did not converge"
-    error = np.sqrt(found.variance * np.diag(found.inverse))
+    error = np.sqrt(fit.variance * np.diag(fit.inverse))
     reach = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     effects = {
         str(name): Estimate(float(b), float(b - r), float(b + r), n, METHOD, confidence, note, se=float(e))
-        for name, b, r, e in zip(fixed, found.effects, reach, error, strict=True)
+        for name, b, r, e in zip(fixed, fit.effects, reach, error, strict=True)
     }
-    chance = 2 * stdtr(freedom, -np.abs(found.effects) / error)
-    spread = dict(zip(map(str, varying), map(float, _deviations(best, varying.shape[1], found)), strict=True))
-    for factor, scale in zip(also, best[len(best) - len(also) :], strict=True):
-        spread[str(factor.name)] = float(np.sqrt(found.variance) * scale)
-    spread["residual"] = float(np.sqrt(found.variance))
-    return MixedFit(
-        effects, dict(zip(effects, map(float, chance), strict=True)), spread, found.criterion, note
-    )
+    chance = 2 * stdtr(freedom, -np.abs(fit.effects) / error)
+    spread = dict(zip(map(str, varying), map(float, _deviations(theta, varying.shape[1], fit)), strict=True))
+    for factor, scale in zip(also, theta[len(theta) - len(also) :], strict=True):
+        spread[str(factor.name)] = float(np.sqrt(fit.variance) * scale)
+    spread["residual"] = float(np.sqrt(fit.variance))
+    return MixedFit(effects, dict(zip(effects, map(float, chance), strict=True)), spread, fit.criterion, note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +148,21 @@ class _Sums:
     ) -> "_Sums":
         level, levels = pd.factorize(by)
         indicators = [pd.get_dummies(factor.astype(str)).to_numpy(float) for factor in also]
-        rest = np.column_stack([*indicators, design, y])
-        own = _sums_by_level(varying[:, :, None] * varying[:, None, :], level, len(levels))
-        beside = _sums_by_level(varying[:, :, None] * rest[:, None, :], level, len(levels))
+        other_columns = np.column_stack([*indicators, design, y])
+        own_sums = _sums_by_level(varying[:, :, None] * varying[:, None, :], level, len(levels))
+        cross_sums = _sums_by_level(varying[:, :, None] * other_columns[:, None, :], level, len(levels))
         flat, kind, count = np.unique(
-            own.reshape(len(own), -1), axis=0, return_inverse=True, return_counts=True
+            own_sums.reshape(len(own_sums), -1), axis=0, return_inverse=True, return_counts=True
         )
-        squares = [np.einsum("gij,gkl->ikjl", each, each) for each in _kinds(beside, kind.ravel(), len(flat))]
+        squares = [
+            np.einsum("gij,gkl->ikjl", block, block) for block in _kinds(cross_sums, kind.ravel(), len(flat))
+        ]
         return cls(
-            flat.reshape(-1, *own.shape[1:]),
+            flat.reshape(-1, *own_sums.shape[1:]),
             count,
             np.array(squares),
-            rest.T @ rest,
-            tuple(each.shape[1] for each in indicators),
+            other_columns.T @ other_columns,
+            tuple(block.shape[1] for block in indicators),
             len(y),
         )
 
@@ -174,31 +172,31 @@ class _Sums:
         inner = factor.T @ self.own @ factor + np.eye(len(factor))
         shrunk = factor @ np.linalg.solve(inner, np.broadcast_to(factor.T, inner.shape))
         log_det = self.levels @ np.linalg.slogdet(inner)[1]
-        left = self.rest - np.einsum("kij,kijrs->rs", shrunk, self.with_rest)
+        remaining = self.rest - np.einsum("kij,kijrs->rs", shrunk, self.with_rest)
         if self.small:
-            many = sum(self.small)
+            size = sum(self.small)
             scale = np.repeat(theta[len(theta) - len(self.small) :], self.small)[:, None]
-            lower = np.linalg.cholesky(scale * left[:many, :many] * scale.T + np.eye(many))
-            taken = _forward(lower, scale * left[:many, many:])
+            lower = np.linalg.cholesky(scale * remaining[:size, :size] * scale.T + np.eye(size))
+            explained = _forward(lower, scale * remaining[:size, size:])
             log_det += 2 * np.log(np.diag(lower)).sum()
-            left = left[many:, many:] - taken.T @ taken
-        return _estimates(left, self.n, float(log_det))
+            remaining = remaining[size:, size:] - explained.T @ explained
+        return _estimates(remaining, self.n, float(log_det))
 
 
-def _estimates(left: FloatArray, n: int, log_det: float) -> _Solved:
-    p = len(left) - 1
-    lower = np.asarray(np.linalg.cholesky(left[:p, :p]), dtype=np.float64)
-    taken = _forward(lower, left[:p, p])
-    residual = max(float(left[p, p] - taken @ taken), TINY)
+def _estimates(remaining: FloatArray, n: int, log_det: float) -> _Solved:
+    p = len(remaining) - 1
+    lower = np.asarray(np.linalg.cholesky(remaining[:p, :p]), dtype=np.float64)
+    explained = _forward(lower, remaining[:p, p])
+    residual = max(float(remaining[p, p] - explained @ explained), TINY)
     free = n - p
     criterion = log_det + 2 * np.log(np.diag(lower)).sum() + free * (1 + np.log(2 * np.pi * residual / free))
-    return _Solved(float(criterion), lower, taken, residual / free)
+    return _Solved(float(criterion), lower, explained, residual / free)
 
 
-def _forward(lower: FloatArray, right: FloatArray) -> FloatArray:
-    """The solution of `lower` times it being `right`. By LAPACK: a search asks thousands of times, for small matrices, and
+def _forward(lower: FloatArray, target: FloatArray) -> FloatArray:
+    """The solution of `lower` times it being `target`. By LAPACK: a search asks thousands of times, for small matrices, and
     scipy's own way in takes a hundred times as long to check them as to solve."""
-    solved, failed = dtrtrs(lower.T, right, lower=0, trans=1)
+    solved, failed = dtrtrs(lower.T, target, lower=0, trans=1)
     if failed:
         raise np.linalg.LinAlgError("singular matrix")
     return np.asarray(solved, dtype=float)
@@ -232,9 +230,9 @@ def _unfit(y: FloatArray, design: FloatArray) -> str:
         return "too few scores for the model"
     if np.linalg.matrix_rank(design) < design.shape[1]:
         return "the predictors are collinear"
-    left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return (
-        "the predictors explain every score, so nothing is left to be random" if left @ left < 1e-10 else ""
+        "the predictors explain every score, so nothing is left to be random" if rest @ rest < 1e-10 else ""
     )
 
 
@@ -245,9 +243,9 @@ def _start(columns: int, small: int) -> tuple[FloatArray, FloatArray]:
     return start, np.where(start > 0, 0.0, -MOST)
 
 
-def _deviations(theta: FloatArray, columns: int, found: _Solved) -> FloatArray:
+def _deviations(theta: FloatArray, columns: int, fit: _Solved) -> FloatArray:
     factor = _factor(theta, columns)
-    return np.sqrt(found.variance * np.diag(factor @ factor.T))
+    return np.sqrt(fit.variance * np.diag(factor @ factor.T))
 
 
 PREDICTORS = ("group", "system", "source_length", "output_length")
@@ -290,13 +288,13 @@ def difference_effects(
     References:
         Laird and Ware (1982), Biometrics 38:963-974.
     """
-    wanted = [*dict.fromkeys(["difference", *predictors, *intercepts, *([units] if units else [])])]
-    absent = [name for name in wanted if name not in differences.columns]
+    columns = [*dict.fromkeys(["difference", *predictors, *intercepts, *([units] if units else [])])]
+    absent = [name for name in columns if name not in differences.columns]
     if absent:
         raise InvalidRatings(
-            f"the differences have no column {absent[0]!r}", remedy=f"give {', '.join(wanted)}"
+            f"the differences have no column {absent[0]!r}", remedy=f"give {', '.join(columns)}"
         )
-    rows = differences[wanted].dropna().reset_index(drop=True)
+    rows = differences[columns].dropna().reset_index(drop=True)
     flat = [name for name in (*predictors, *intercepts) if rows[name].nunique() < 2]
     fixed = _design(rows, [name for name in predictors if name not in flat])
     random = [name for name in intercepts if name not in flat]
@@ -308,12 +306,12 @@ def difference_effects(
         or rows["difference"].nunique() < 2
         or freedom < 1
     ):
-        few = "too few rows, cases, raters or distinct differences for a mixed model"
-        nothing = {
-            term: undefined(few, method=METHOD, n=len(rows), confidence=confidence)
+        reason = "too few rows, cases, raters or distinct differences for a mixed model"
+        blanks = {
+            term: undefined(reason, method=METHOD, n=len(rows), confidence=confidence)
             for term in map(str, fixed)
         }
-        return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, f"{few}; {note}".rstrip("; "))
+        return Effects(blanks, dict.fromkeys(blanks, np.nan), {}, f"{reason}; {note}".rstrip("; "))
     large = max(random, key=lambda name: rows[name].nunique())
     fit = mixed_model(
         rows["difference"].to_numpy(float),
@@ -343,12 +341,12 @@ def mean_difference_effects(
     design, gap = fixed.to_numpy(), rows["difference"].to_numpy(float)
     free = len(rows) - design.shape[1]
     if free < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
-        why = "too few cases for the predictors, or the predictors are collinear"
-        nothing = {
-            term: undefined(why, method=OF_MEANS, n=len(rows), confidence=confidence)
+        reason = "too few cases for the predictors, or the predictors are collinear"
+        blanks = {
+            term: undefined(reason, method=OF_MEANS, n=len(rows), confidence=confidence)
             for term in map(str, fixed)
         }
-        return Effects(nothing, dict.fromkeys(nothing, np.nan), {}, why)
+        return Effects(blanks, dict.fromkeys(blanks, np.nan), {}, reason)
     inverse = np.linalg.inv(design.T @ design)
     value = inverse @ design.T @ gap
     spread = float(np.sqrt(((gap - design @ value) ** 2).sum() / free))

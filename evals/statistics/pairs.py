@@ -36,12 +36,12 @@ def pair_matrix(ratings: Ratings, raters: Raters | None, *, by: str = "case") ->
         return grid
     if raters == grid.raters:
         return grid.complete()
-    named = ratings["rater"].unique() if isinstance(ratings, pd.DataFrame) else ratings.raters
-    silent = set(map(str, named)) - set(grid.raters)
-    nothing = np.full(len(grid.cases), np.nan)
-    both = np.column_stack([nothing if rater in silent else grid.column(rater) for rater in raters])
-    chosen = Matrix(both, grid.cases, raters, grid.cluster, grid.labels)
-    return chosen.complete()
+    names = ratings["rater"].unique() if isinstance(ratings, pd.DataFrame) else ratings.raters
+    silent = set(map(str, names)) - set(grid.raters)
+    blank = np.full(len(grid.cases), np.nan)
+    columns = np.column_stack([blank if rater in silent else grid.column(rater) for rater in raters])
+    pair_grid = Matrix(columns, grid.cases, raters, grid.cluster, grid.labels)
+    return pair_grid.complete()
 
 
 def pair_estimate(
@@ -66,18 +66,18 @@ def pair_estimate(
     grid = grid.pairable()
     tables = [(part, _values(part, statistic, least)) for part in pair_tables(grid)]
     if not any((part.shared >= least).any() for part, _ in tables):
-        few = (
+        reason = (
             f"no two raters share {least} cases or more"
             if k > 2
             else f"fewer than {least} cases have both ratings"
         )
-        return undefined(few, method=method, n=len(grid.cases), confidence=jackknife.confidence)
+        return undefined(reason, method=method, n=len(grid.cases), confidence=jackknife.confidence)
     pairs = np.concatenate([part.raters for part, _ in tables])
     values = np.concatenate([rows[: len(part.raters)] for part, rows in tables])
-    defined = ~np.isnan(values)
-    count = int(defined.sum())
+    is_defined = ~np.isnan(values)
+    count = int(is_defined.sum())
     return jackknife.of_left_out(
-        float(values[defined].mean()) if count else np.nan,
+        float(values[is_defined].mean()) if count else np.nan,
         lambda: (_mean_without_each(grid.clusters, tables), None),
         grid,
         method=method if k == 2 else f"{method}, mean over {count} of {k * (k - 1) // 2} rater pairs",
@@ -85,7 +85,7 @@ def pair_estimate(
         transform=transform,
         gate=gate,
         n=len(grid.cases),
-        pairs=pairs[defined],
+        pairs=pairs[is_defined],
     )
 
 
@@ -101,13 +101,13 @@ def _mean_without_each(clusters: int, tables: "Sequence[tuple[PairTables, FloatA
     total, count = np.zeros(clusters), np.zeros(clusters)
     for part, rows in tables:
         values = rows[: len(part.raters)]
-        defined = ~np.isnan(values)
-        total += values[defined].sum()
-        count += defined.sum()
-        taking_part = defined[part.pair]
+        is_defined = ~np.isnan(values)
+        total += values[is_defined].sum()
+        count += is_defined.sum()
+        taking_part = is_defined[part.pair]
         cluster, row = part.cluster[taking_part], part.row[taking_part]
-        without, lost = rows[row], np.isnan(rows[row])
-        change = np.where(lost, 0.0, without) - values[part.pair[taking_part]]
+        left_out, lost = rows[row], np.isnan(rows[row])
+        change = np.where(lost, 0.0, left_out) - values[part.pair[taking_part]]
         total += np.bincount(cluster, change, minlength=clusters)
         count -= np.bincount(cluster, lost, minlength=clusters)
     return np.divide(total, count, out=np.full(clusters, np.nan), where=count > 0)
@@ -152,39 +152,39 @@ def _cached_tables(values: bytes, shape: tuple[int, int], cluster: bytes) -> tup
 
 def _count_pairs(values: FloatArray, cluster: IntArray, at_a_time: int) -> Iterator[PairTables]:
     scale, codes = np.unique(values, return_inverse=True)
-    codes, known = codes.reshape(values.shape), ~np.isnan(values)
-    met = known.astype(float)
-    first, second = np.triu(met.T @ met, 1).nonzero()
-    for start in range(0, len(first), at_a_time):
-        x, y = first[start : start + at_a_time], second[start : start + at_a_time]
-        case, pair = (known[:, x] & known[:, y]).nonzero()
+    codes, has_value = codes.reshape(values.shape), ~np.isnan(values)
+    met = has_value.astype(float)
+    first_raters, second_raters = np.triu(met.T @ met, 1).nonzero()
+    for start in range(0, len(first_raters), at_a_time):
+        x, y = first_raters[start : start + at_a_time], second_raters[start : start + at_a_time]
+        case, pair = (has_value[:, x] & has_value[:, y]).nonzero()
         code = codes[case, x[pair]] * len(scale) + codes[case, y[pair]]
         kinds, kind = np.unique(code, return_inverse=True)
-        whole = np.bincount(pair * len(kinds) + kind, minlength=len(x) * len(kinds)).astype(float)
-        whole = whole.reshape(len(x), len(kinds))
-        left, touched = _without(whole, pair, kind, cluster[case])
+        counts = np.bincount(pair * len(kinds) + kind, minlength=len(x) * len(kinds)).astype(float)
+        counts = counts.reshape(len(x), len(kinds))
+        counts_without, touched = _without(counts, pair, kind, cluster[case])
         yield PairTables(
             np.column_stack([x, y]),
             (scale[kinds // len(scale)], scale[kinds % len(scale)]),
             np.bincount(pair, minlength=len(x)),
-            np.concatenate([whole, left]),
+            np.concatenate([counts, counts_without]),
             *touched,
         )
 
 
 def _without(
-    whole: FloatArray, pair: IntArray, kind: IntArray, cluster: IntArray
+    counts: FloatArray, pair: IntArray, kind: IntArray, cluster: IntArray
 ) -> tuple[FloatArray, tuple[IntArray, IntArray, IntArray]]:
     """What is left of pairs' counts; and by pair and cluster, in which row."""
-    pairs, kinds = whole.shape
+    pairs, kinds = counts.shape
     clusters = int(cluster.max()) + 1
-    each, entry = np.unique(pair * clusters + cluster, return_inverse=True)
-    if len(each) == len(entry):
+    touched, entry = np.unique(pair * clusters + cluster, return_inverse=True)
+    if len(touched) == len(entry):
         # Clusters are single cases, of which all that hold the same two values leave the same.
-        ways, way = np.unique(pair * kinds + kind, return_inverse=True)
-        left = whole[ways // kinds]
-        left[np.arange(len(ways)), ways % kinds] -= 1
-        return left, (pair, cluster, pairs + way)
-    left = whole[each // clusters]
-    np.subtract.at(left, (entry, kind), 1)
-    return left, (each // clusters, each % clusters, pairs + np.arange(len(each)))
+        pair_kinds, row = np.unique(pair * kinds + kind, return_inverse=True)
+        remaining = counts[pair_kinds // kinds]
+        remaining[np.arange(len(pair_kinds)), pair_kinds % kinds] -= 1
+        return remaining, (pair, cluster, pairs + row)
+    remaining = counts[touched // clusters]
+    np.subtract.at(remaining, (entry, kind), 1)
+    return remaining, (touched // clusters, touched % clusters, pairs + np.arange(len(touched)))

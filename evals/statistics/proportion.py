@@ -76,8 +76,8 @@ def win_rate(shares: FloatArray, cluster: IntArray, *, confidence: float = 0.95)
     if cases < 2:
         note = "no interval: comparisons of one case alone"
         return Estimate(rate, np.nan, np.nan, n, WIN_RATE, confidence, note)
-    apart = np.bincount(cluster, shares - rate)
-    error = float(np.sqrt(cases / (cases - 1) * (apart**2).sum()) / n)
+    deviations = np.bincount(cluster, shares - rate)
+    error = float(np.sqrt(cases / (cases - 1) * (deviations**2).sum()) / n)
     size = rate * (1 - rate) / error**2 if error > 1e-12 else cases
     low, high = wilson(rate, size, confidence)
     return Estimate(rate, low, high, n, WIN_RATE, confidence, se=error)

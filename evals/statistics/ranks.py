@@ -28,15 +28,15 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
         statistic, frequency = over_clusters(_means(len(names), number), grid)
         mean = statistic(frequency[None, :].astype(float))
         rank = _ranks(mean)[0]
-        drawn = _ranks(boot.draws(statistic, frequency))
+        drawn_ranks = _ranks(boot.draws(statistic, frequency))
         # Cases of one group are never drawn apart.
         ends = (
-            np.quantile(drawn, [0.025, 0.975], axis=0, method="nearest")
-            if len(drawn)
+            np.quantile(drawn_ranks, [0.025, 0.975], axis=0, method="nearest")
+            if len(drawn_ranks)
             else np.full((2, len(names)), np.nan)
         )
         low, high = ends
-        sure = (size >= FEW) & (len(drawn) > 0)
+        sure = (size >= FEW) & (len(drawn_ranks) > 0)
         for place, system in enumerate(names):
             rows.append(
                 {
@@ -50,7 +50,7 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
                     "tied": bool((np.abs(mean[0] - mean[0, place]) < 1e-9).sum() > 1),
                     "note": ""
                     if sure[place]
-                    else f"{size[place]} case(s){'' if len(drawn) else ' of one group'}: too few to say how sure the rank is",
+                    else f"{size[place]} case(s){'' if len(drawn_ranks) else ' of one group'}: too few to say how sure the rank is",
                 }
             )
     return pd.DataFrame(rows)
@@ -61,29 +61,29 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
     sides = [side for side in SIDES if scores[side].notna().all()]
     grid, names = _grid(scores, sides)
     people = len(sides) - 1
-    wanted: dict[str, Coefficient] = {
+    measures: dict[str, Coefficient] = {
         side: _tau(len(names), number, people) for number, side in enumerate(sides[:-1])
     }
-    if len(wanted) == 2:
-        wanted["change"] = _apart(_tau(len(names), 1, people), _tau(len(names), 0, people))
+    if len(measures) == 2:
+        measures["change"] = _apart(_tau(len(names), 1, people), _tau(len(names), 0, people))
     rows = []
     for side in ("before", "after", "change"):
         boot = Bootstrap(np.random.default_rng(seed), resamples)
-        found: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
-        if side in wanted:
-            found = boot.estimate(
-                wanted[side], grid, method="Kendall's tau-b", otherwise="all systems are tied on one side"
+        estimate: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
+        if side in measures:
+            estimate = boot.estimate(
+                measures[side], grid, method="Kendall's tau-b", otherwise="all systems are tied on one side"
             )
         rows.append(
             {
                 "side": side,
-                "tau": found.value,
-                "low": found.low,
-                "high": found.high,
-                "p": found.p,
+                "tau": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+                "p": estimate.p,
                 "systems": len(names),
                 "n": len(grid.cases),
-                "note": found.note,
+                "note": estimate.note,
             }
         )
     return pd.DataFrame(rows)
@@ -103,12 +103,12 @@ def _means(systems: int, side: int) -> Coefficient:
 
     def coefficient(values: FloatArray) -> Statistic:
         member = np.eye(systems)[values[:, -2].astype(int)]
-        scored = member * values[:, [side]]
-        overall = scored.sum(axis=0) / member.sum(axis=0)
+        system_scores = member * values[:, [side]]
+        overall = system_scores.sum(axis=0) / member.sum(axis=0)
 
         def means(weights: FloatArray) -> FloatArray:
             count = weights @ member
-            return np.where(count > 0, (weights @ scored) / np.maximum(count, 1), overall)
+            return np.where(count > 0, (weights @ system_scores) / np.maximum(count, 1), overall)
 
         return means
 
@@ -117,16 +117,16 @@ def _means(systems: int, side: int) -> Coefficient:
 
 def _tau(systems: int, side: int, people: int) -> Coefficient:
     def coefficient(values: FloatArray) -> Statistic:
-        mine, theirs = (_means(systems, number)(values) for number in (side, people))
-        return lambda weights: _tau_b(mine(weights), theirs(weights))
+        side_means, people_means = (_means(systems, number)(values) for number in (side, people))
+        return lambda weights: _tau_b(side_means(weights), people_means(weights))
 
     return coefficient
 
 
-def _apart(first: Coefficient, second: Coefficient) -> Coefficient:
+def _apart(minuend: Coefficient, subtrahend: Coefficient) -> Coefficient:
     def coefficient(values: FloatArray) -> Statistic:
-        one, other = first(values), second(values)
-        return lambda weights: one(weights) - other(weights)
+        left, right = minuend(values), subtrahend(values)
+        return lambda weights: left(weights) - right(weights)
 
     return coefficient
 
@@ -143,8 +143,8 @@ def _ranks(means: FloatArray) -> FloatArray:
     return 1 + (order < 0).sum(axis=2) + ((order == 0).sum(axis=2) - 1) / 2
 
 
-def _tau_b(mine: FloatArray, theirs: FloatArray) -> FloatArray:
-    across, down = _order(mine), _order(theirs)
-    top = (across * down).sum(axis=(1, 2))
-    bottom = np.sqrt(np.abs(across).sum(axis=(1, 2)) * np.abs(down).sum(axis=(1, 2)))
-    return np.divide(top, bottom, out=np.full(len(mine), np.nan), where=bottom > 0)
+def _tau_b(side_means: FloatArray, people_means: FloatArray) -> FloatArray:
+    side_order, people_order = _order(side_means), _order(people_means)
+    top = (side_order * people_order).sum(axis=(1, 2))
+    bottom = np.sqrt(np.abs(side_order).sum(axis=(1, 2)) * np.abs(people_order).sum(axis=(1, 2)))
+    return np.divide(top, bottom, out=np.full(len(side_means), np.nan), where=bottom > 0)

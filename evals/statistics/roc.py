@@ -43,10 +43,10 @@ def roc_curve(ratings: Ratings, *, raters: Raters, positive: float = 1) -> pd.Da
     """
     score, actual = pair_matrix(ratings, raters).numbers("the ROC").values.T
     thresholds = np.concatenate([[np.inf], np.unique(score)[::-1]])
-    called = score >= thresholds[:, None]
+    is_above = score >= thresholds[:, None]
     rates = {}
     for name, of in (("false_positive_rate", actual != positive), ("true_positive_rate", actual == positive)):
-        rates[name] = (called & of).sum(axis=1) / of.sum() if of.any() else np.full(len(thresholds), np.nan)
+        rates[name] = (is_above & of).sum(axis=1) / of.sum() if of.any() else np.full(len(thresholds), np.nan)
     return pd.DataFrame({"threshold": thresholds, **rates})
 
 
@@ -60,9 +60,9 @@ def auc_coefficient(positive: float) -> Coefficient:
         yes, no = member * actual, member * ~actual
 
         def area(weights: FloatArray) -> FloatArray:
-            above, below = weights @ yes, weights @ no
-            beaten = (above * (below.cumsum(axis=1) - below / 2)).sum(axis=1)
-            pairs = above.sum(axis=1) * below.sum(axis=1)
+            positives, negatives = weights @ yes, weights @ no
+            beaten = (positives * (negatives.cumsum(axis=1) - negatives / 2)).sum(axis=1)
+            pairs = positives.sum(axis=1) * negatives.sum(axis=1)
             return np.divide(beaten, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
         return area
@@ -103,40 +103,40 @@ def severity_tracking(
         none: The severity up to which it has none.
         low_is_good: Whether a low score is the good one, as of an error rate; turns the AUC, not delta and tau.
     """
-    both = ~(np.isnan(score) | np.isnan(severity))
-    _, numbers = np.unique(cluster[both], return_inverse=True)
-    bad, mild = severity[both] >= severe, severity[both] <= none
+    is_complete = ~(np.isnan(score) | np.isnan(severity))
+    _, numbers = np.unique(cluster[is_complete], return_inverse=True)
+    is_severe, mild = severity[is_complete] >= severe, severity[is_complete] <= none
 
     def estimate(
         coefficient: Coefficient, values: FloatArray, method: str, otherwise: str, transform: Transform
     ) -> Estimate:
         use = ~np.isnan(values).any(axis=1)
-        _, kept = np.unique(numbers[use], return_inverse=True)
-        grid = Matrix(values[use], tuple(range(int(use.sum()))), ("score", "people"), kept.astype(np.int64))
+        _, codes = np.unique(numbers[use], return_inverse=True)
+        grid = Matrix(values[use], tuple(range(int(use.sum()))), ("score", "people"), codes.astype(np.int64))
         return Jackknife().estimate(
             coefficient, grid, method=method, otherwise=otherwise, transform=transform
         )
 
     missing = "no severe case, or none without severity"
-    worse = score[both] if low_is_good else -score[both]
-    ends = np.where(bad, 1.0, np.where(mild, 0.0, np.nan))
+    badness = score[is_complete] if low_is_good else -score[is_complete]
+    ends = np.where(is_severe, 1.0, np.where(mild, 0.0, np.nan))
     return Tracking(
-        estimate(_delta, np.column_stack([score[both], ends]), "mean of severe less mean of none", missing, RAW),
-        estimate(_tau_b, np.column_stack([score[both], severity[both]]), "Kendall's tau-b", FLAT, FISHER),
-        estimate(auc_coefficient(1), np.column_stack([worse, bad]), "ROC AUC, severe against all others",
+        estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe less mean of none", missing, RAW),
+        estimate(_tau_b, np.column_stack([score[is_complete], severity[is_complete]]), "Kendall's tau-b", FLAT, FISHER),
+        estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC, severe against all others",
                  "no severe case, or no other", RATIO),
-        estimate(auc_coefficient(1), np.column_stack([worse, ends]), "ROC AUC, severe against none", missing, RATIO),
+        estimate(auc_coefficient(1), np.column_stack([badness, ends]), "ROC AUC, severe against none", missing, RATIO),
     )  # fmt: skip
 
 
 def _delta(values: FloatArray) -> OfSums:
-    score, bad = values.T
-    sums = np.column_stack([score * bad, bad, score * (1 - bad), 1 - bad])
+    score, is_severe = values.T
+    sums = np.column_stack([score * is_severe, is_severe, score * (1 - is_severe), 1 - is_severe])
 
     def value(total: FloatArray) -> FloatArray:
-        known = (total[:, 1] > 0) & (total[:, 3] > 0)
-        safe = np.where(known[:, None], total, 1.0)
-        return np.where(known, safe[:, 0] / safe[:, 1] - safe[:, 2] / safe[:, 3], np.nan)
+        has_both = (total[:, 1] > 0) & (total[:, 3] > 0)
+        safe = np.where(has_both[:, None], total, 1.0)
+        return np.where(has_both, safe[:, 0] / safe[:, 1] - safe[:, 2] / safe[:, 3], np.nan)
 
     return OfSums(sums, value)
 
@@ -148,18 +148,18 @@ def _tau_b(values: FloatArray) -> Statistic:
     member = np.eye(len(scores))[place]
 
     def tau(weights: FloatArray) -> FloatArray:
-        by_level = [(weights * (level == each)) @ member for each in range(len(levels))]
-        shared = np.zeros(len(weights))
-        below = np.zeros_like(by_level[0])
+        by_level = [(weights * (level == place)) @ member for place in range(len(levels))]
+        concordant = np.zeros(len(weights))
+        lower_counts = np.zeros_like(by_level[0])
         for counts in by_level:
-            under = below.cumsum(axis=1)
-            above = under[:, -1:] - under
-            shared += (counts * (under - below - above)).sum(axis=1)
-            below = below + counts
+            cumulative = lower_counts.cumsum(axis=1)
+            higher = cumulative[:, -1:] - cumulative
+            concordant += (counts * (cumulative - lower_counts - higher)).sum(axis=1)
+            lower_counts = lower_counts + counts
         total = weights.sum(axis=1)
-        left = (total**2 - (below**2).sum(axis=1)) / 2
-        right = (total**2 - sum(counts.sum(axis=1) ** 2 for counts in by_level)) / 2
-        moving = (left > 0) & (right > 0)
-        return np.where(moving, shared / np.sqrt(np.where(moving, left * right, 1.0)), np.nan)
+        untied_x = (total**2 - (lower_counts**2).sum(axis=1)) / 2
+        untied_y = (total**2 - sum(counts.sum(axis=1) ** 2 for counts in by_level)) / 2
+        moving = (untied_x > 0) & (untied_y > 0)
+        return np.where(moving, concordant / np.sqrt(np.where(moving, untied_x * untied_y, 1.0)), np.nan)
 
     return tau

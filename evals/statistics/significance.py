@@ -32,8 +32,8 @@ def interval_phrase(low: float, high: float, style: str = ".2f") -> str:
 
 def signed_number(value: float, places: int = 2) -> str:
     """A difference with its sign; to more places where these would print it as zero."""
-    shown = f"{value or 0.0:+.{places}f}"
-    return shown if float(shown) or not value else f"{value:+.1g}"
+    text = f"{value or 0.0:+.{places}f}"
+    return text if float(text) or not value else f"{value:+.1g}"
 
 
 def holm(p_values: Sequence[float]) -> FloatArray:
@@ -43,8 +43,8 @@ def holm(p_values: Sequence[float]) -> FloatArray:
         Holm (1979), Scandinavian Journal of Statistics 6:65-70.
     """
     p = np.asarray(p_values, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
     corrected = np.full(len(p), np.nan)
     steps = (len(order) - np.arange(len(order))) * p[order]
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps

@@ -71,11 +71,11 @@ def leave_one_out(statistic: Statistic, frequency: IntArray, kinds: IntArray | N
     if isinstance(statistic, OfSums):
         removed = statistic.sums if kinds is None else statistic.sums[kinds]
         return statistic.value(frequency @ statistic.sums - removed)
-    wanted = np.arange(len(frequency)) if kinds is None else kinds
+    kinds_used = np.arange(len(frequency)) if kinds is None else kinds
     step = max(1, BLOCK // len(frequency))
     parts = []
-    for start in range(0, len(wanted), step):
-        rows = wanted[start : start + step]
+    for start in range(0, len(kinds_used), step):
+        rows = kinds_used[start : start + step]
         weights = np.repeat(frequency[None, :].astype(float), len(rows), axis=0)
         weights[np.arange(len(rows)), rows] -= 1
         parts.append(statistic(weights))
@@ -88,8 +88,8 @@ def distinct_rows(values: FloatArray) -> tuple[FloatArray, IntArray]:
     for column in values.T:
         _, inverse = np.unique(column, return_inverse=True)
         code = code * (inverse.max() + 1) + inverse
-    _, first, kind = np.unique(code, return_index=True, return_inverse=True)
-    return values[first], kind
+    _, first_rows, kind = np.unique(code, return_index=True, return_inverse=True)
+    return values[first_rows], kind
 
 
 def _once(clusters: int) -> IntArray:

@@ -79,49 +79,49 @@ class Board:
     @property
     def leader(self) -> str | None:
         """The system that leads: whose rank can only be the first."""
-        first = [standing.system for standing in self.standings if standing.rank == (1, 1)]
-        return first[0] if len(first) == 1 and len(self.standings) > 1 else None
+        leaders = [standing.system for standing in self.standings if standing.rank == (1, 1)]
+        return leaders[0] if len(leaders) == 1 and len(self.standings) > 1 else None
 
 
 def board(table: ScoreTable, *, ties: TieRule = "half", draws: Draws | None = None) -> Board:
     """The board of a table of scores; `draws` sets the resamples behind the intervals of ranks."""
     draws = draws or Draws()
     skipped = _skipped_scenarios(table)
-    compared = [name for name in table.means.columns if name not in skipped]
+    columns = [name for name in table.means.columns if name not in skipped]
     averaged = [
         name
         for name in table.means.columns
         if table.columns[name].direction != "none" and name not in table.off_scale
     ]
-    ordered = _shares(table, compared).to_numpy(float)
+    scores = _shares(table, columns).to_numpy(float)
     shares = _shares(table, averaged)
     effects = {
         name: effect
         for name in averaged
         if name in table.cases and (effect := scenario_effect(_case_shares(table, name))) is not None
     }
-    cases = [_case_shares(table, name).to_numpy(float) if name in table.cases else None for name in compared]
+    cases = [_case_shares(table, name).to_numpy(float) if name in table.cases else None for name in columns]
     systems = list(table.means.index)
-    ranks = rank_intervals(ordered, cases, ties, draws) if compared else [(1, len(systems))] * len(systems)
-    whole = ~np.isnan(ordered).any(axis=0)
+    ranks = rank_intervals(scores, cases, ties, draws) if columns else [(1, len(systems))] * len(systems)
+    complete = ~np.isnan(scores).any(axis=0)
     rates, complete_rates = (
-        _mean(scenario_win_rates(ordered, ties)),
-        _mean(scenario_win_rates(ordered[:, whole], ties)),
+        _mean(scenario_win_rates(scores, ties)),
+        _mean(scenario_win_rates(scores[:, complete], ties)),
     )
-    apart = _deviation_over_rivals(ordered, ties)
-    full = shares.dropna(axis=1)
+    deviations = _deviation_over_rivals(scores, ties)
+    complete_shares = shares.dropna(axis=1)
     standings = [
         SystemStanding(
             system,
             rates[number],
-            apart[number],
+            deviations[number],
             float(shares.loc[system].mean()),
             float(shares.loc[system].std(ddof=1)),
             ranks[number],
             _category_means(table, shares.loc[system]),
             int(table.means.loc[system].notna().sum()),
             complete_rates[number],
-            float(full.loc[system].mean()),
+            float(complete_shares.loc[system].mean()),
         )
         for number, system in enumerate(systems)
     ]
@@ -133,9 +133,9 @@ def board(table: ScoreTable, *, ties: TieRule = "half", draws: Draws | None = No
         ties,
         effects,
         board_effect(effects) if set(effects) == set(averaged) else None,
-        tuple(compared),
-        int(whole.sum()),
-        {name: len(its) for name, its in table.cases.items()},
+        tuple(columns),
+        int(complete.sum()),
+        {name: len(case_scores) for name, case_scores in table.cases.items()},
         skipped,
         table.off_scale,
     )
@@ -167,9 +167,9 @@ def _mean(rates: np.ndarray) -> list[float]:
     return [float(row[~np.isnan(row)].mean()) if (~np.isnan(row)).any() else math.nan for row in rates]
 
 
-def _deviation_over_rivals(ordered: np.ndarray, ties: TieRule) -> list[float]:
+def _deviation_over_rivals(scores: np.ndarray, ties: TieRule) -> list[float]:
     """Population standard deviation, over rivals, of the share of shared scenarios on which each is beaten."""
-    wins = pairwise_wins(ordered, ties)
+    wins = pairwise_wins(scores, ties)
     deviations = []
     for against_rivals in wins:
         against = [float(row[~np.isnan(row)].mean()) for row in against_rivals if (~np.isnan(row)).any()]
@@ -217,19 +217,19 @@ def rank_intervals(
     rates = scenario_win_rates(scores, ties)
     resampled = _resampled_rates(scores, cases, ties, draws)
     win_rates = _mean_rates(rates, np.ones((1, scenarios)))[0]
-    apart = win_rates[:, None] - win_rates[None, :]
-    noise = (resampled[:, :, None] - resampled[:, None, :]) - apart
+    gaps = win_rates[:, None] - win_rates[None, :]
+    noise = (resampled[:, :, None] - resampled[:, None, :]) - gaps
     error = _moderated_errors(noise, scenarios)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(error > 1e-12, np.abs(noise) / error, 0.0)
-        ratio = np.where(error > 1e-12, apart / error, np.sign(np.round(apart, 12)) * np.inf)
+        ratio = np.where(error > 1e-12, gaps / error, np.sign(np.round(gaps, 12)) * np.inf)
     largest = np.quantile(np.nanmax(ratios, axis=(1, 2)), 1 - NARROW * (1 - confidence))
     limit = largest * _small_sample_factor(
         scenarios - 1 + BORROWED // 2, systems * (systems - 1) // 2, confidence
     )
-    above = (ratio < -limit).sum(axis=1)
-    below = (ratio > limit).sum(axis=1)
-    return [(1 + int(better), systems - int(worse)) for better, worse in zip(above, below, strict=True)]
+    n_above = (ratio < -limit).sum(axis=1)
+    n_below = (ratio > limit).sum(axis=1)
+    return [(1 + int(ahead), systems - int(behind)) for ahead, behind in zip(n_above, n_below, strict=True)]
 
 
 def _moderated_errors(noise: FloatArray, scenarios: int) -> FloatArray:
@@ -253,16 +253,16 @@ def _resampled_rates(
     rng = draws.rng()
     scenarios = scores.shape[1]
     counts = rng.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=draws.resamples).astype(float)
-    if all(its is None for its in cases):
+    if all(case_scores is None for case_scores in cases):
         return _mean_rates(scenario_win_rates(scores, ties), counts)
-    drawn = np.repeat(scores[None], draws.resamples, axis=0)
-    for number, its in enumerate(cases):
-        if its is not None and len(its):
-            drawn[:, :, number] = _resampled_means(its, draws.resamples, rng)
+    resampled = np.repeat(scores[None], draws.resamples, axis=0)
+    for number, case_scores in enumerate(cases):
+        if case_scores is not None and len(case_scores):
+            resampled[:, :, number] = _resampled_means(case_scores, draws.resamples, rng)
     # In parts: all pairs of systems on all scenarios of all resamples at once would be large.
-    parts = np.array_split(np.arange(draws.resamples), 1 + drawn.size * len(scores) // 5_000_000)
+    parts = np.array_split(np.arange(draws.resamples), 1 + resampled.size * len(scores) // 5_000_000)
     return np.concatenate(
-        [_mean_rates(scenario_win_rates(drawn[part], ties), counts[part]) for part in parts]
+        [_mean_rates(scenario_win_rates(resampled[part], ties), counts[part]) for part in parts]
     )
 
 
@@ -277,11 +277,11 @@ def _resampled_means(cases: FloatArray, resamples: int, rng: np.random.Generator
 def _mean_rates(rates: FloatArray, counts: FloatArray) -> FloatArray:
     """The mean of each system's rates over scenarios, each counted so often; by resample."""
     present = ~np.isnan(rates)
-    filled = np.where(present, rates, 0.0)
+    known_rates = np.where(present, rates, 0.0)
     if rates.ndim == 2:
-        total, number = counts @ filled.T, counts @ present.T.astype(float)
+        total, number = counts @ known_rates.T, counts @ present.T.astype(float)
     else:
-        total = np.einsum("rs,rks->rk", counts, filled)
+        total = np.einsum("rs,rks->rk", counts, known_rates)
         number = np.einsum("rs,rks->rk", counts, present.astype(float))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(number > 0, total / number, np.nan)
@@ -307,11 +307,11 @@ def scenario_win_rates(scores: FloatArray, ties: TieRule) -> FloatArray:
 
 def pairwise_wins(scores: FloatArray, ties: TieRule) -> FloatArray:
     """1 where the first system beats the second, 0 where it loses: axes system, rival, scenario; NaN where one has no score."""
-    own, rival = scores[..., :, None, :], scores[..., None, :, :]
-    wins = (own > rival) + TIE_SHARE[ties] * (own == rival)
-    wins = np.where(np.isnan(own) | np.isnan(rival), np.nan, wins)
-    same = np.eye(scores.shape[-2], dtype=bool)
-    wins[..., same, :] = np.nan
+    system, rival = scores[..., :, None, :], scores[..., None, :, :]
+    wins = (system > rival) + TIE_SHARE[ties] * (system == rival)
+    wins = np.where(np.isnan(system) | np.isnan(rival), np.nan, wins)
+    diagonal = np.eye(scores.shape[-2], dtype=bool)
+    wins[..., diagonal, :] = np.nan
     return wins
 
 
@@ -343,14 +343,14 @@ def scenario_effect(cases: pd.DataFrame) -> DetectableEffect | None:
     References:
         Bedi et al. (2025), "MedHELM", appendix E.
     """
-    pairs, shared = {}, []
-    for first, second in combinations(cases.columns, 2):
-        apart = (cases[first] - cases[second]).dropna().to_numpy(float)
-        if len(apart) >= 2:
-            spread = float(apart.std(ddof=1)) if np.ptp(apart) > 0 else math.nan
-            pairs[first, second] = FACTOR * spread / math.sqrt(len(apart))
-            shared.append(len(apart))
-    return _over(pairs, min(shared)) if pairs else None
+    pairs, sizes = {}, []
+    for system, rival in combinations(cases.columns, 2):
+        differences = (cases[system] - cases[rival]).dropna().to_numpy(float)
+        if len(differences) >= 2:
+            spread = float(differences.std(ddof=1)) if np.ptp(differences) > 0 else math.nan
+            pairs[system, rival] = FACTOR * spread / math.sqrt(len(differences))
+            sizes.append(len(differences))
+    return _over(pairs, min(sizes)) if pairs else None
 
 
 def board_effect(scenarios: Mapping[str, DetectableEffect]) -> DetectableEffect | None:

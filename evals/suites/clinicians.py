@@ -60,19 +60,19 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
         Bedi et al. (2025), "MedHELM", section 4.3.3 and table 2.
     """
     answers_by_case = answers.set_index("case")
-    matched = ratings[ratings["case"].isin(answers_by_case.index)]
-    if matched.empty:
+    known = ratings[ratings["case"].isin(answers_by_case.index)]
+    if known.empty:
         example = next(iter(answers_by_case.index), "")
         raise VenireError(
             "no rating is of an answer that the jury judged",
             remedy=f"name answers as the record does, such as {example!r}, in the column case",
         )
     notes = []
-    if lost := len(ratings) - len(matched):
+    if lost := len(ratings) - len(known):
         notes.append(
             f"{lost} rating(s) match no judged answer: {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r} first"
         )
-    numbers = matched.assign(value=pd.to_numeric(matched["value"], errors="coerce")).dropna(subset=["value"])
+    numbers = known.assign(value=pd.to_numeric(known["value"], errors="coerce")).dropna(subset=["value"])
     composite = numbers.groupby(["case", "rater"], sort=False)["value"].mean().reset_index()
     composite["set"] = composite["case"].map(answers_by_case["set"])
     composite["group"] = composite["case"].map(answers_by_case["group"])
@@ -80,10 +80,10 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     rows: list[MeasureAgreement] = []
     sets = list(dict.fromkeys(composite["set"]))
     for name in [*sets, *([COMBINED] if len(sets) > 1 else [])]:
-        its = composite if name == COMBINED else composite[composite["set"] == name]
-        rows += _set_rows(name, its, measures, notes)
-    rated = {name: int(composite.loc[composite["set"] == name, "case"].nunique()) for name in sets}
-    return PeopleAgreement(tuple(rows), rated, tuple(dict.fromkeys(notes)))
+        set_ratings = composite if name == COMBINED else composite[composite["set"] == name]
+        rows += _set_rows(name, set_ratings, measures, notes)
+    case_counts = {name: int(composite.loc[composite["set"] == name, "case"].nunique()) for name in sets}
+    return PeopleAgreement(tuple(rows), case_counts, tuple(dict.fromkeys(notes)))
 
 
 def people_table(agreement: PeopleAgreement) -> Table:
@@ -101,11 +101,11 @@ def people_json(agreement: PeopleAgreement) -> dict[str, Any]:
     return {"sets": sets, "rated": dict(agreement.rated), "notes": list(agreement.notes)}
 
 
-def _measures(answers: pd.DataFrame, rated: set[str], notes: list[str]) -> dict[str, pd.Series[float]]:
+def _measures(answers: pd.DataFrame, cases: set[str], notes: list[str]) -> dict[str, pd.Series[float]]:
     """Each measure's value by answer."""
-    its = answers[answers["case"].isin(rated)]
-    found = {JURY: its.set_index("case")["jury"].astype(float)}
-    pairs = list(zip(its["output"].astype(str), its["reference"].fillna("").astype(str), strict=True))
+    rows = answers[answers["case"].isin(cases)]
+    measures = {JURY: rows.set_index("case")["jury"].astype(float)}
+    pairs = list(zip(rows["output"].astype(str), rows["reference"].fillna("").astype(str), strict=True))
     for name in NAMES:
         metric: Metric = plugged_in(METRICS, name, "metric")
         try:
@@ -113,16 +113,13 @@ def _measures(answers: pd.DataFrame, rated: set[str], notes: list[str]) -> dict[
         except MissingExtra as missing:
             notes.append(f"{metric.title} is left out: {missing.problem}")
             continue
-        series = pd.Series(list(values), index=its["case"], dtype=float)
-        found[metric.title] = series.where(its.set_index("case")["reference"].notna())
-    return found
+        series = pd.Series(list(values), index=rows["case"], dtype=float)
+        measures[metric.title] = series.where(rows.set_index("case")["reference"].notna())
+    return measures
 
 
 def _set_rows(
-    name: str,
-    composite: pd.DataFrame,
-    measures: Mapping[str, pd.Series[float]],
-    notes: list[str],
+    name: str, composite: pd.DataFrame, measures: Mapping[str, pd.Series[float]], notes: list[str]
 ) -> list[MeasureAgreement]:
     spread = composite.groupby("rater")["value"].agg(["std", "count"])
     flat = spread.index[(spread["count"] < 2) | ~(spread["std"] > 0)]
@@ -130,27 +127,27 @@ def _set_rows(
         notes.append(
             f"{name}: {', '.join(map(str, flat))} gave one composite throughout, or rated one answer: left out"
         )
-    kept = composite[~composite["rater"].isin(flat)].copy()
-    grouped = kept.groupby("rater")["value"]
-    kept["value"] = (kept["value"] - grouped.transform("mean")) / grouped.transform("std")
-    people = kept.groupby(["case", "group"], sort=False)["value"].mean().reset_index()
+    usable = composite[~composite["rater"].isin(flat)].copy()
+    grouped = usable.groupby("rater")["value"]
+    usable["value"] = (usable["value"] - grouped.transform("mean")) / grouped.transform("std")
+    people = usable.groupby(["case", "group"], sort=False)["value"].mean().reset_index()
     rows = []
     for measure, values in measures.items():
-        both = people.assign(other=people["case"].map(values)).dropna()
+        paired = people.assign(other=people["case"].map(values)).dropna()
         long = pd.concat(
             [
-                both[["case", "group", "value"]].assign(rater="people"),
-                both[["case", "group"]].assign(value=both["other"], rater=measure),
+                paired[["case", "group", "value"]].assign(rater="people"),
+                paired[["case", "group"]].assign(value=paired["other"], rater=measure),
             ]
         )
-        found = (
+        estimate = (
             zscored_icc(long, jackknife=Jackknife(by="group"))
-            if len(both) > 1
-            else undefined(f"{len(both)} answer(s) with both", method=METHOD)
+            if len(paired) > 1
+            else undefined(f"{len(paired)} answer(s) with both", method=METHOD)
         )
-        rows.append(MeasureAgreement(name, measure, found.out_of(len(people))))
-    if kept["rater"].nunique() > 1:
-        pairs = pairwise_icc(kept[["case", "group", "rater", "value"]], jackknife=Jackknife(by="group"))
+        rows.append(MeasureAgreement(name, measure, estimate.out_of(len(people))))
+    if usable["rater"].nunique() > 1:
+        pairs = pairwise_icc(usable[["case", "group", "rater", "value"]], jackknife=Jackknife(by="group"))
     else:
         pairs = undefined("one person alone", method="pairwise ICC(3,k)")
     return [*rows, MeasureAgreement(name, PEOPLE, pairs)]

@@ -90,17 +90,17 @@ def run_gold(
     """Have the judges hear every reference of the scenarios named; what is recorded is not asked again."""
     heard = skipped = 0
     limit: str | None = None
-    filled = jury.fill(model=session.model, base_url=session.base_url)
+    filled_jury = jury.fill(model=session.model, base_url=session.base_url)
     for part in gold_parts(suite, scenarios):
         cases = gold_cases(part)
         if limit is not None or not cases:
             continue
-        named = filled.model_copy(update={"name": arm_name(part.name, jury.name)})
-        ended = run_session(
+        arm = filled_jury.model_copy(update={"name": arm_name(part.name, jury.name)})
+        result = run_session(
             RunSession(
                 cases=cases,
                 rubric=rubric,
-                juries=[named],
+                juries=[arm],
                 folder=session.folder / GOLD,
                 in_flight=session.in_flight,
                 rpm=session.rpm,
@@ -113,7 +113,7 @@ def run_gold(
             session.console,
             quiet=session.quiet,
         )
-        heard, skipped, limit = heard + ended.heard, skipped + ended.skipped, ended.limit
+        heard, skipped, limit = heard + result.heard, skipped + result.skipped, result.limit
     return SuiteRun(session.folder, heard, skipped, limit, (), dict(suite.skipped))
 
 
@@ -149,12 +149,12 @@ def recorded_gold(folder: Path, part: SuitePart, jury: str, attribute: str) -> d
         arm = next((arm for arm in store.arms() if arm.name == arm_name(part.name, jury)), None)
         if arm is None:
             return {}
-        now = {reference.id: reference.output for reference in gold_cases(part)}
+        current_outputs = {reference.id: reference.output for reference in gold_cases(part)}
         ids = {question_id(part, case.id): case.id for case in part.cases}
         verdicts: dict[str, bool] = {}
         for transcript in store.transcripts(arm):
-            stored = store.case(transcript.case)
-            if stored is None or now.get(transcript.case) != stored.output:
+            stored_case = store.case(transcript.case)
+            if stored_case is None or current_outputs.get(transcript.case) != stored_case.output:
                 continue
             outcome = recount(transcript, arm.rubric, arm.jury).outcomes[attribute]
             # An even bench that is split has a mean in the middle: it found nothing either way.
@@ -193,11 +193,11 @@ def gold_filter(
         results.table.columns,
         {**results.table.cases, **{n: c for n, c in reasonable_cases.items() if len(c)}},
     )
-    after = board(filtered, ties=results.board.ties, draws=Draws(draws.seed, 1))
+    filtered_board = board(filtered, ties=results.board.ties, draws=Draws(draws.seed, 1))
     return GoldFilter(
         tuple(scenarios),
         tuple((standing.system, standing.win_rate) for standing in results.board.standings),
-        tuple((standing.system, standing.win_rate) for standing in after.standings),
+        tuple((standing.system, standing.win_rate) for standing in filtered_board.standings),
         tuple(notes),
     )
 
@@ -211,16 +211,16 @@ def gold_tables(gold: GoldFilter) -> list[Table]:
             four_decimals(scenario.other_mean), estimate_words(scenario.difference),
         )  # fmt: skip
     ranking = simple_table("every case", "win rate", "reasonable references", "win rate ")
-    for (before, rate), (after, later) in zip(gold.before, gold.after, strict=True):
-        ranking.add_row(before, four_decimals(rate), after, four_decimals(later))
+    for (system, rate), (filtered_system, filtered_rate) in zip(gold.before, gold.after, strict=True):
+        ranking.add_row(system, four_decimals(rate), filtered_system, four_decimals(filtered_rate))
     return [table, ranking]
 
 
 def gold_sentences(gold: GoldFilter) -> list[str]:
-    moved = gold.moved
+    movers = gold.moved
     sentences = [
-        f"The ranking changes: {', '.join(moved)} stand(s) elsewhere."
-        if moved
+        f"The ranking changes: {', '.join(movers)} stand(s) elsewhere."
+        if movers
         else "The ranking is the same with and without."
     ]
     sentences += [
@@ -276,16 +276,16 @@ def _scenario_gold(
     )
 
 
-def _difference(first: np.ndarray, second: np.ndarray, draws: Draws) -> Estimate:
-    n = len(first) + len(second)
-    if not len(first) or not len(second):
-        empty = "reasonable" if not len(first) else "unreasonable"
+def _difference(good: np.ndarray, poor: np.ndarray, draws: Draws) -> Estimate:
+    n = len(good) + len(poor)
+    if not len(good) or not len(poor):
+        empty = "reasonable" if not len(good) else "unreasonable"
         return undefined(f"no reference is {empty}", method=METHOD, n=n)
-    value = float(first.mean() - second.mean())
-    if len(first) < 2 or len(second) < 2:
+    value = float(good.mean() - poor.mean())
+    if len(good) < 2 or len(poor) < 2:
         return Estimate(value, math.nan, math.nan, n, METHOD, note="no interval: one case in a group")
     rng = draws.rng()
-    drawn = [rng.choice(side, (max(draws.resamples, 40), len(side))).mean(axis=1) for side in (first, second)]
-    apart = drawn[0] - drawn[1]
-    low, high = np.quantile(apart, [0.025, 0.975])
+    means = [rng.choice(side, (max(draws.resamples, 40), len(side))).mean(axis=1) for side in (good, poor)]
+    differences = means[0] - means[1]
+    low, high = np.quantile(differences, [0.025, 0.975])
     return Estimate(value, min(float(low), value), max(float(high), value), n, METHOD)

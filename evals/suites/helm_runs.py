@@ -136,17 +136,17 @@ def metric_scale(runs: Iterable[HelmRun]) -> tuple[float, float] | None:
 
 
 def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun | None:
-    folder, described = spec.parent, _json(spec)
-    adapter = _mapping(described.get("adapter_spec") if isinstance(described, Mapping) else None, spec)
+    folder, document = spec.parent, _json(spec)
+    adapter = _mapping(document.get("adapter_spec") if isinstance(document, Mapping) else None, spec)
     name, system = (
-        str(described.get("name") or folder.name),
+        str(document.get("name") or folder.name),
         str(adapter.get("model") or adapter.get("model_deployment") or ""),
     )
     if not system:
         raise InvalidFile(f"{spec}: no model in it", remedy="adapter_spec.model names it in HELM's files")
     instances = _instances(folder)
     totals = [
-        (_stat_name(each), statistic_mean(each)) for each in _list(folder / "stats.json") if _is_plain(each)
+        (_stat_name(stat), statistic_mean(stat)) for stat in _list(folder / "stats.json") if _is_plain(stat)
     ]
     means = {(metric, split): value for (metric, split), value in totals if value is not None}
     known_metrics = {metric for _, stats in instances for metric, _ in stats} or {
@@ -158,19 +158,19 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
         )
         return None
     metric = _metric(name, known_metrics, metrics)
-    split = next((each for each in SPLITS if any((metric, each) in stats for _, stats in instances) or (metric, each) in means), "")  # fmt: skip
+    split = next((candidate for candidate in SPLITS if any((metric, candidate) in stats for _, stats in instances) or (metric, candidate) in means), "")  # fmt: skip
     scores = {
         case: stats[metric, split] for case, stats in _by_case(instances).items() if (metric, split) in stats
     }
-    others = len({case for case, stats in instances if (metric, split) not in stats and any(each == metric for each, _ in stats)})  # fmt: skip
+    elsewhere = len({case for case, stats in instances if (metric, split) not in stats and any(name == metric for name, _ in stats)})  # fmt: skip
     if not scores and (metric, split) not in means:
         notes.append(f"{folder.name}: {metric} has no value: left out")
         return None
-    own = sum(scores.values()) / len(scores) if scores else means[metric, split]
-    if scores and abs(means.get((metric, split), own) - own) > 1e-6:
-        notes.append(f"{folder.name}: HELM's own mean of {metric} is {means[metric, split]:.4f}, that of its instances {own:.4f}: the latter is used")  # fmt: skip
+    mean = sum(scores.values()) / len(scores) if scores else means[metric, split]
+    if scores and abs(means.get((metric, split), mean) - mean) > 1e-6:
+        notes.append(f"{folder.name}: HELM's own mean of {metric} is {means[metric, split]:.4f}, that of its instances {mean:.4f}: the latter is used")  # fmt: skip
     outputs, targets, inputs = _outputs(folder)
-    most = adapter.get("max_tokens")
+    max_tokens = adapter.get("max_tokens")
     return HelmRun(
         folder=folder,
         scenario=_scenario_name(name),
@@ -178,14 +178,14 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
         metric=metric,
         split=split,
         scores=scores,
-        mean=own,
+        mean=mean,
         prompt_tokens=_tokens(instances, split, ("num_prompt_tokens",)),
         completion_tokens=_tokens(instances, split, ("num_output_tokens", "num_completion_tokens")),
-        max_tokens=most if isinstance(most, int) else None,
+        max_tokens=max_tokens if isinstance(max_tokens, int) else None,
         outputs={case: text for case, text in outputs.items() if not scores or case in scores},
         targets=targets,
         inputs=inputs,
-        other_split=others,
+        other_split=elsewhere,
     )
 
 
@@ -206,33 +206,33 @@ def _instances(folder: Path) -> list[tuple[str, _Stats]]:
 
 def _by_case(instances: Iterable[tuple[str, _Stats]]) -> dict[str, _Stats]:
     """The mean of each value over an instance's trials."""
-    gathered: dict[str, dict[tuple[str, str], list[float]]] = {}
+    trials: dict[str, dict[tuple[str, str], list[float]]] = {}
     for case, stats in instances:
         for key, value in stats.items():
-            gathered.setdefault(case, {}).setdefault(key, []).append(value)
+            trials.setdefault(case, {}).setdefault(key, []).append(value)
     return {
-        case: {key: sum(values) / len(values) for key, values in by.items()} for case, by in gathered.items()
+        case: {key: sum(values) / len(values) for key, values in by.items()} for case, by in trials.items()
     }
 
 
 def _metric(run: str, known_metrics: set[str], preferred: Sequence[str]) -> str:
     if preferred:
-        chosen = next((metric for metric in preferred if metric in known_metrics), None)
-        if chosen is None:
+        metric = next((metric for metric in preferred if metric in known_metrics), None)
+        if metric is None:
             raise InvalidFile(
                 f"{run}: no metric {', '.join(preferred)} in it",
                 remedy=nearest(preferred[0], sorted(known_metrics)),
             )
-        return chosen
-    judged = sorted(metric for metric in known_metrics if metric.endswith("_accuracy") and metric not in MAIN)
-    usual = MAIN_OF.get(run.partition(":")[0], ())
-    chosen = next((metric for metric in (*judged, *usual, *MAIN) if metric in known_metrics), None)
-    if chosen is None:
+        return metric
+    graded = sorted(metric for metric in known_metrics if metric.endswith("_accuracy") and metric not in MAIN)
+    defaults = MAIN_OF.get(run.partition(":")[0], ())
+    metric = next((metric for metric in (*graded, *defaults, *MAIN) if metric in known_metrics), None)
+    if metric is None:
         raise InvalidFile(
             f"{run}: none of its metrics is one that HELM's boards show",
             remedy=f"choose with --metric: {', '.join(sorted(known_metrics)[:12])}",
         )
-    return chosen
+    return metric
 
 
 def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]], dict[str, str]]:
@@ -244,15 +244,15 @@ def _outputs(folder: Path) -> tuple[dict[str, str], dict[str, list[str]], dict[s
         instance = state.get("instance") or {}
         if instance.get("perturbation") is not None:
             continue
-        case, done = str(instance.get("id") or ""), (state.get("result") or {}).get("completions") or ()
-        if case and done and case not in outputs:
+        case, replies = str(instance.get("id") or ""), (state.get("result") or {}).get("completions") or ()
+        if case and replies and case not in outputs:
             choices = state.get("output_mapping") or {}
-            written = str(done[0].get("text") or "")
+            answer = str(replies[0].get("text") or "")
             # Where the model chose a letter, what it stands for: references are in words too.
-            outputs[case] = str(choices.get(written.strip(), written))
-            asked = str((instance.get("input") or {}).get("text") or "")
-            inputs[case] = "\n".join([asked, *(f"{letter}. {text}" for letter, text in choices.items())])
-            targets[case] = [str((each.get("output") or {}).get("text") or "") for each in instance.get("references") or () if "correct" in (each.get("tags") or ())]  # fmt: skip
+            outputs[case] = str(choices.get(answer.strip(), answer))
+            question = str((instance.get("input") or {}).get("text") or "")
+            inputs[case] = "\n".join([question, *(f"{letter}. {text}" for letter, text in choices.items())])
+            targets[case] = [str((reference.get("output") or {}).get("text") or "") for reference in instance.get("references") or () if "correct" in (reference.get("tags") or ())]  # fmt: skip
     if not outputs:
         for entry in _list(folder / "display_predictions.json"):
             if entry.get("perturbation") is None:
@@ -317,7 +317,7 @@ def _list(file: Path) -> list[Mapping[str, Any]]:
     document = _json(file)
     if not isinstance(document, list):
         raise InvalidFile(f"{file}: no list in it", remedy="name a folder as HELM wrote it")
-    return [item for item in document if isinstance(item, Mapping)]
+    return [entry for entry in document if isinstance(entry, Mapping)]
 
 
 def _mapping(adapter: Any, file: Path) -> Mapping[str, Any]:
@@ -363,25 +363,25 @@ def helm_tables(imported: HelmImport) -> dict[str, pd.DataFrame]:
         )
         if scale is not None or direction == "none":
             columns.append({"scenario": scenario, "category": scenario.partition(":")[0], "direction": direction, "low": low, "high": high})  # fmt: skip
-    whole = ["prompt_tokens", "completion_tokens", "max_tokens", "calls"]
+    integer_columns = ["prompt_tokens", "completion_tokens", "max_tokens", "calls"]
     return {
         "scores": pd.DataFrame(scores),
         "columns": pd.DataFrame(columns, columns=["scenario", "category", "direction", "low", "high"]),
-        "tokens": pd.DataFrame(tokens).astype(dict.fromkeys(whole, "Int64")),
+        "tokens": pd.DataFrame(tokens).astype(dict.fromkeys(integer_columns, "Int64")),
     }
 
 
 def write_helm(imported: HelmImport, folder: Path) -> Mapping[str, Path]:
     """Write `scores.csv`, `columns.csv`, `tokens.csv` and `outputs.jsonl`; their paths by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = {}
+    paths = {}
     for name, table in helm_tables(imported).items():
-        written[name] = folder / f"{name}.csv"
-        write_atomically(written[name], csv_text(table))
+        paths[name] = folder / f"{name}.csv"
+        write_atomically(paths[name], csv_text(table))
     lines = [json.dumps(row) for run in imported.runs for row in _output_rows(run)]
-    written["outputs"] = folder / "outputs.jsonl"
-    write_atomically(written["outputs"], "".join(f"{line}\n" for line in lines))
-    return written
+    paths["outputs"] = folder / "outputs.jsonl"
+    write_atomically(paths["outputs"], "".join(f"{line}\n" for line in lines))
+    return paths
 
 
 def _output_rows(run: HelmRun) -> list[dict[str, Any]]:

@@ -60,50 +60,50 @@ def _read(
     recorded: Recorded,
 ) -> int:
     """Add a file's rows to `found`; how many belong to other scenarios."""
-    called = {column: columns.get(column, column) for column in COLUMNS}
-    required = tuple(called[column] for column in ("case", "output", *(() if name else ("system",))))
+    headings = {column: columns.get(column, column) for column in COLUMNS}
+    required = tuple(headings[column] for column in ("case", "output", *(() if name else ("system",))))
     elsewhere = 0
     for line, row in read_rows(file, required=required):
-        where = f"{file}:{line}"
-        if called["scenario"] in row and str(row[called["scenario"]] or "").strip():
-            at = str(row[called["scenario"]]).strip()
+        place = f"{file}:{line}"
+        if headings["scenario"] in row and str(row[headings["scenario"]] or "").strip():
+            at = str(row[headings["scenario"]]).strip()
         else:
             at = scenario or (scenarios[0] if len(scenarios) == 1 else "")
         if not at:
             raise InvalidFile(
-                f"{where}: no scenario",
+                f"{place}: no scenario",
                 remedy="add a column scenario, or write scenario: NAME beside outputs:",
             )
         if at not in scenarios:
             elsewhere += 1
             continue
-        system, case = name or _text(where, row, called["system"]), _text(where, row, called["case"])
-        if row.get(called["output"]) is None:
+        system, case = name or _text(place, row, headings["system"]), _text(place, row, headings["case"])
+        if row.get(headings["output"]) is None:
             raise InvalidFile(
-                f"{where}: no {called['output']!r}",
+                f"{place}: no {headings['output']!r}",
                 remedy=f"{near_column('output', row)}give every row an output; blank where there was none",
             )
-        its = recorded.setdefault(at, {}).setdefault(system, {})
-        if case in its:
+        outputs = recorded.setdefault(at, {}).setdefault(system, {})
+        if case in outputs:
             raise InvalidFile(
-                f"{where}: {system!r} has two outputs for case {case!r} of {at!r}", remedy="keep one of them"
+                f"{place}: {system!r} has two outputs for case {case!r} of {at!r}", remedy="keep one of them"
             )
-        its[case] = RecordedOutput(
-            str(row[called["output"]]),
-            _tokens(where, row, called["prompt_tokens"]),
-            _tokens(where, row, called["completion_tokens"]),
+        outputs[case] = RecordedOutput(
+            str(row[headings["output"]]),
+            _tokens(place, row, headings["prompt_tokens"]),
+            _tokens(place, row, headings["completion_tokens"]),
         )
     return elsewhere
 
 
-def _text(where: str, row: Mapping[str, Any], column: str) -> str:
+def _text(place: str, row: Mapping[str, Any], column: str) -> str:
     cell = str(row.get(column) if row.get(column) is not None else "").strip()
     if not cell:
-        raise InvalidFile(f"{where}: no {column!r}", remedy=f"{near_column(column, row)}give it in every row")
+        raise InvalidFile(f"{place}: no {column!r}", remedy=f"{near_column(column, row)}give it in every row")
     return cell
 
 
-def _tokens(where: str, row: Mapping[str, Any], column: str) -> int | None:
+def _tokens(place: str, row: Mapping[str, Any], column: str) -> int | None:
     cell = row.get(column)
     if cell is None or not str(cell).strip():
         return None
@@ -113,7 +113,7 @@ def _tokens(where: str, row: Mapping[str, Any], column: str) -> int | None:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{where}: {cell!r} is no number of tokens",
+            f"{place}: {cell!r} is no number of tokens",
             remedy=f"give {column} as a whole number, or leave it blank",
         )
     return int(number)

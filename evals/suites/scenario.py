@@ -93,7 +93,7 @@ def column_text(value: Any) -> str:
         return "\n".join(f"{label}. {text}" for label, text in value.items())
     if isinstance(value, list | tuple):
         short = len(value) <= len(ascii_uppercase) and all(
-            isinstance(item, str) and "\n" not in item for item in value
+            isinstance(element, str) and "\n" not in element for element in value
         )
         return "\n".join(f"{label}. {text}" for label, text in zip(ascii_uppercase, value, strict=False)) if short else "\n\n".join(map(str, value))  # fmt: skip
     return str(value)
@@ -169,17 +169,17 @@ class Scenario(BaseModel):
             raise wrong("the first number is the lower one\nwrite [low, high]", "scale")
         if self.score is None and self.cases is not None:
             raise wrong(f"cases without a scorer\nwrite score: one of {', '.join(scorer_names())}", "cases")
-        beside = (info.context or {}).get("beside")
-        self._beside = beside
+        folder = (info.context or {}).get("beside")
+        self._beside = folder
         if self.score is not None:
             self._options_of(*self._rule)
-        if beside is None:
+        if folder is None:
             return self
         paths: dict[str, Any] = {}
         if self.cases is not None:
-            paths["cases"] = beside / self.cases
+            paths["cases"] = folder / self.cases
         if self.prompt is not None:
-            paths["prompt"] = beside / self.prompt
+            paths["prompt"] = folder / self.prompt
         return self.model_copy(update=paths)
 
     @property
@@ -190,27 +190,27 @@ class Scenario(BaseModel):
             raise VenireError(f"{self.name}: no scorer", remedy="write score: NAME in the scenario")
         if isinstance(self.score, str):
             name, _, value = self.score.partition(" ")
-            written: Any = value.strip() or {}
+            raw_options: Any = value.strip() or {}
         else:
-            named = [key for key in self.score if key in scorer_names()] or list(self.score)[:1]
-            if len(named) != 1:
+            scorer_keys = [key for key in self.score if key in scorer_names()] or list(self.score)[:1]
+            if len(scorer_keys) != 1:
                 raise wrong("names several scorers\nwrite one: {NAME: {option: value}}", "score")
-            (name,) = named
-            written = self.score[name]
+            (name,) = scorer_keys
+            raw_options = self.score[name]
             further = {key: value for key, value in self.score.items() if key != name}
         try:
             named_scorer = scorer(name)
         except VenireError as error:
             raise wrong(f"{error.problem}\n{error.remedy}", "score") from None
-        if isinstance(written, Mapping):
-            return named_scorer, {**written, **further}
+        if isinstance(raw_options, Mapping):
+            return named_scorer, {**raw_options, **further}
         if not named_scorer.shorthand:
             raise wrong(f"{name} takes no option\nwrite score: {name}", "score")
-        return named_scorer, {named_scorer.shorthand: written, **further}
+        return named_scorer, {named_scorer.shorthand: raw_options, **further}
 
-    def _options_of(self, named_scorer: AnyScorer, written: dict[str, Any]) -> ScorerOptions:
+    def _options_of(self, named_scorer: AnyScorer, raw_options: dict[str, Any]) -> ScorerOptions:
         try:
-            return named_scorer.options.model_validate(written, context={"beside": self._beside})
+            return named_scorer.options.model_validate(raw_options, context={"beside": self._beside})
         except ValidationError as error:
             flat = not isinstance(self.score, dict) or not isinstance(
                 self.score.get(named_scorer.name), Mapping
@@ -310,14 +310,14 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
 
 def check_hash(scenario: Scenario) -> None:
     """Raise `InvalidFile` where the cases are not the file whose hash the source gives."""
-    expected = scenario.source.sha256 if scenario.source is not None else None
-    if expected is None or scenario.cases is None or not scenario.cases.is_file():
+    expected_digest = scenario.source.sha256 if scenario.source is not None else None
+    if expected_digest is None or scenario.cases is None or not scenario.cases.is_file():
         return
     with scenario.cases.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != expected.lower():
+    if digest != expected_digest.lower():
         raise InvalidFile(
-            f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {digest[:12]}..., not {expected[:12]}...)",
+            f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {digest[:12]}..., not {expected_digest[:12]}...)",
             remedy="get the published one, or write the new hash under source: {sha256: ...}",
         )
 
@@ -335,6 +335,6 @@ def _target(scenario: Scenario, file: Path, line: int, row: Mapping[str, Any]) -
             f"{file}:{line}: no column {scenario.target!r}",
             remedy=f"{near_column(scenario.target, row)}it is the scenario's target",
         )
-    named = [scenario.target] if scenario.target is not None else TARGETS
-    target = next((row[name] for name in named if name in row), None)
+    columns = [scenario.target] if scenario.target is not None else TARGETS
+    target = next((row[name] for name in columns if name in row), None)
     return None if isinstance(target, str) and not target.strip() else target

@@ -79,19 +79,19 @@ def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTab
     cells = _long_cells(file, rows) if long else _wide_cells(file, rows)
     table = pd.DataFrame(cells, columns=["system", "scenario", "case", "score"])
     systems, scenarios = table["system"].unique(), table["scenario"].unique()
-    described = _columns(Path(columns), list(scenarios)) if columns is not None else {}
+    described_columns = _columns(Path(columns), list(scenarios)) if columns is not None else {}
     means = table.groupby(["system", "scenario"])["score"].mean().unstack()
-    column_by_name = {name: described.get(name, ScenarioColumn(name)) for name in scenarios}
-    _check_scales(file, table, described)
+    column_by_name = {name: described_columns.get(name, ScenarioColumn(name)) for name in scenarios}
+    _check_scales(file, table, described_columns)
     by_case = {
-        str(name): its.pivot(index="case", columns="system", values="score").reindex(columns=systems)
-        for name, its in table[table["case"] != ""].groupby("scenario", sort=False)
+        str(name): cells.pivot(index="case", columns="system", values="score").reindex(columns=systems)
+        for name, cells in table[table["case"] != ""].groupby("scenario", sort=False)
     }
     return ScoreTable(
         means.reindex(index=systems, columns=scenarios),
         column_by_name,
         by_case,
-        tuple(name for name in scenarios if name not in described and _is_off_scale(table, name)),
+        tuple(name for name in scenarios if name not in described_columns and _is_off_scale(table, name)),
     )
 
 
@@ -104,9 +104,9 @@ def _wide_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
                 f"{file}:{line}: {system!r} stands there twice", remedy="give each system one row"
             )
         systems.add(system)
-        for scenario, given in row.items():
+        for scenario, cell in row.items():
             if scenario != "system":
-                cells.append((system, str(scenario), "", _score(file, line, given)))
+                cells.append((system, str(scenario), "", _score(file, line, cell)))
     if not cells:
         raise InvalidFile(f"{file}:1: no scenario in it", remedy="give each scenario a column beside system")
     return cells
@@ -118,9 +118,9 @@ def _long_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
         system, scenario = (_name(file, line, row, name) for name in ("system", "scenario"))
         case = str(row.get("case") or "").strip()
         if (system, scenario, case) in keys:
-            which = f"case {case!r} of {scenario!r}" if case else repr(scenario)
+            place = f"case {case!r} of {scenario!r}" if case else repr(scenario)
             raise InvalidFile(
-                f"{file}:{line}: {system!r} has two scores for {which}",
+                f"{file}:{line}: {system!r} has two scores for {place}",
                 remedy="keep one row, or tell them apart in a column case",
             )
         keys.add((system, scenario, case))
@@ -142,8 +142,7 @@ def _score(file: Path, line: int, cell: Any) -> float:
     score = float(cell) if isinstance(cell, bool) else cell_number(cell, f"{file}:{line}")
     if score is None or not math.isfinite(score):
         raise InvalidFile(
-            f"{file}:{line}: {str(cell)[:40]!r} is no score",
-            remedy="write a number, or leave the cell blank",
+            f"{file}:{line}: {str(cell)[:40]!r} is no score", remedy="write a number, or leave the cell blank"
         )
     return score
 
@@ -160,10 +159,10 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
             raise InvalidFile(
                 f"{file}:{line}: the table has no scenario {name!r}", remedy=nearest(name, scenarios)
             )
-        written = str(row.get("direction") or "").strip().lower()
-        if written not in DIRECTIONS:
+        direction = str(row.get("direction") or "").strip().lower()
+        if direction not in DIRECTIONS:
             raise InvalidFile(
-                f"{file}:{line}: {written!r} is no direction",
+                f"{file}:{line}: {direction!r} is no direction",
                 remedy="write higher, lower, or none where there is none",
             )
         low, high = (_score(file, line, row.get(end)) for end in ("low", "high"))
@@ -173,18 +172,18 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
                 f"{file}:{line}: a scale from {low:g} to {high:g}", remedy="low is the smaller number"
             )
         category = str(row.get("category") or "").strip()
-        column_by_name[name] = ScenarioColumn(name, category, DIRECTIONS[written], low, high)
+        column_by_name[name] = ScenarioColumn(name, category, DIRECTIONS[direction], low, high)
     return column_by_name
 
 
-def _check_scales(file: Path, table: pd.DataFrame, described: Mapping[str, ScenarioColumn]) -> None:
-    for name, column in described.items():
-        its = table[table["scenario"] == name]
-        off = its[(its["score"] < column.low) | (its["score"] > column.high)]
-        if len(off) and column.direction != "none":
-            first = off.iloc[0]
+def _check_scales(file: Path, table: pd.DataFrame, columns: Mapping[str, ScenarioColumn]) -> None:
+    for name, column in columns.items():
+        cells = table[table["scenario"] == name]
+        strays = cells[(cells["score"] < column.low) | (cells["score"] > column.high)]
+        if len(strays) and column.direction != "none":
+            stray = strays.iloc[0]
             raise InvalidFile(
-                f"{file}: {first['score']:g} of {first['system']!r} on {name!r} is off its scale, {column.low:g} to {column.high:g}",
+                f"{file}: {stray['score']:g} of {stray['system']!r} on {name!r} is off its scale, {column.low:g} to {column.high:g}",
                 remedy="mend the score, or the scale in --columns",
             )
 

@@ -108,15 +108,15 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
                 f"{file}:{line}: {system!r} has two outputs for case {case!r}", remedy="keep one of them"
             )
         outputs[case] = str(row["output"])
-    matched = sum(map(len, by_system.values()))
-    if not matched or len(unknown) > matched:
-        which = (
+    match_count = sum(map(len, by_system.values()))
+    if not match_count or len(unknown) > match_count:
+        mismatch = (
             f"{len(unknown)} match no case of it, {unknown[0]!r} first"
             if unknown
             else f"{elsewhere} are of other scenarios"
         )
         raise InvalidFile(
-            f"{file}: {matched} outputs for the scenario {scenario.name!r}: {which}",
+            f"{file}: {match_count} outputs for the scenario {scenario.name!r}: {mismatch}",
             remedy="the column case holds the ids of the scenario's cases, the column scenario its name",
         )
     return Outputs(by_system, tuple(dict.fromkeys(unknown)), elsewhere)
@@ -138,7 +138,7 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
             f"{scenario.cases}: no case says what is right",
             remedy="add a column target, or name one in the scenario: target: COLUMN",
         )
-    systems = {system: graded_scores(scenario, cases, its) for system, its in outputs.by_system.items()}
+    systems = {system: graded_scores(scenario, cases, texts) for system, texts in outputs.by_system.items()}
     return scored_scenario(scenario, cases, systems, outputs)
 
 
@@ -149,12 +149,12 @@ def scored_scenario(
     outputs: Outputs | None = None,
 ) -> ScoredScenario:
     """The systems by their case scores, best first, with the baselines; a jury's scenario has none, as nobody judged them."""
-    scored = [_scored_system(scenario, cases, system, scores) for system, scores in systems.items()]
-    scored.sort(
+    scored_systems = [_scored_system(scenario, cases, system, scores) for system, scores in systems.items()]
+    scored_systems.sort(
         key=lambda system: -math.inf if math.isnan(system.score.value) else system.score.value, reverse=True
     )
     baselines, constant = _baselines(scenario, cases)
-    return ScoredScenario(scenario, tuple(scored), baselines, constant, len(cases), outputs)
+    return ScoredScenario(scenario, tuple(scored_systems), baselines, constant, len(cases), outputs)
 
 
 def graded_scores(
@@ -177,15 +177,15 @@ def _baselines(scenario: Scenario, cases: Sequence[ScenarioCase]) -> tuple[dict[
     """What the best single answer to every case and a random one earn, and that answer."""
     if isinstance(scenario.scorer, JudgedScorer):
         return {"constant": math.nan, "random": math.nan}, ""
-    rated = {}
+    earnings = {}
     for answer in _candidates(scenario, cases):
         scores = graded_scores(scenario, cases, {case.id: answer for case in cases})
         value = mean_score(list(scores.values()), scenario.ends).value
         if not math.isnan(value):
-            rated[answer] = value
-    best = max(rated, key=lambda answer: rated[answer], default="")
-    mean = float(np.mean(list(rated.values()))) if rated else math.nan
-    return {"constant": rated.get(best, math.nan), "random": mean}, best
+            earnings[answer] = value
+    constant = max(earnings, key=lambda answer: earnings[answer], default="")
+    mean = float(np.mean(list(earnings.values()))) if earnings else math.nan
+    return {"constant": earnings.get(constant, math.nan), "random": mean}, constant
 
 
 def _candidates(scenario: Scenario, cases: Sequence[ScenarioCase]) -> list[str]:
@@ -214,9 +214,9 @@ def _scored_system(
 ) -> ScoredSystem:
     read = [score for score in scores.values() if score.status == "scored"]
     weight = sum(score.weight for score in read)
-    parsed = sum(score.weight * score.points() for score in read) / weight if weight else math.nan
+    parsed_mean = sum(score.weight * score.points() for score in read) / weight if weight else math.nan
     mean = mean_score(list(scores.values()), scenario.ends)
-    return ScoredSystem(system, mean, parsed, scores, len(cases) - len(scores))
+    return ScoredSystem(system, mean, parsed_mean, scores, len(cases) - len(scores))
 
 
 def _check_scored(scenario: Scenario, scores: Mapping[str, CaseScore]) -> None:
@@ -234,13 +234,13 @@ def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.
 
     Only scored and unparsed answers count: a failure, a hung jury or a case without a target is no number.
     """
-    counted = [score for score in scores if score.status in COUNTED and score.weight > 0]
+    counted_scores = [score for score in scores if score.status in COUNTED and score.weight > 0]
     low_end, high_end = ends
-    if not counted:
+    if not counted_scores:
         return undefined(_why_undefined(scores), method=METHOD)
-    values = np.array([(score.points(low_end) - low_end) / (high_end - low_end) for score in counted])
-    weights = np.array([score.weight for score in counted])
-    n, mean = len(counted), float(values @ weights / weights.sum())
+    values = np.array([(score.points(low_end) - low_end) / (high_end - low_end) for score in counted_scores])
+    weights = np.array([score.weight for score in counted_scores])
+    n, mean = len(counted_scores), float(values @ weights / weights.sum())
     if n < 2:
         return Estimate(_on_scale(mean, ends), math.nan, math.nan, n, METHOD, note="no interval: one case")
     error = math.sqrt(n / (n - 1) * float((weights**2 * (values - mean) ** 2).sum())) / float(weights.sum())
@@ -257,9 +257,9 @@ def _why_undefined(scores: Sequence[CaseScore]) -> str:
     statuses = Counter(score.status for score in scores)
     if not statuses:
         return "no answer"
-    most = statuses.most_common(1)[0][0]
+    commonest = statuses.most_common(1)[0][0]
     return {
         "failed": "no answer came",
         "hung": "the jury is hung on every case",
         "unjudged": "no answer was judged",
-    }.get(most, "no case says what is right")
+    }.get(commonest, "no case says what is right")

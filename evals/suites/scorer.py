@@ -138,8 +138,8 @@ AnyScorer = Scorer | JudgedScorer
 
 def scorer(name: str) -> AnyScorer:
     """The scorer registered under `name`; an error that names the nearest one when there is none."""
-    found: AnyScorer = plugged_in(GROUP, name, "scorer")
-    return found
+    plugin: AnyScorer = plugged_in(GROUP, name, "scorer")
+    return plugin
 
 
 def scorer_names() -> list[str]:

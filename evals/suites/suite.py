@@ -115,8 +115,8 @@ class Suite(BaseModel):
     @field_validator("data", "prices")
     @classmethod
     def _beside_the_file(cls, value: Path | None, info: ValidationInfo) -> Path | None:
-        beside: Path | None = (info.context or {}).get("beside")
-        return value if value is None or beside is None else beside / value.expanduser()
+        folder: Path | None = (info.context or {}).get("beside")
+        return value if value is None or folder is None else folder / value.expanduser()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -197,53 +197,53 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
     """
     file = Path(path)
     suite = load_yaml(file, Suite)
-    beside, found = file.parent, data or suite.data
+    folder, data_dir = file.parent, data or suite.data
     scenarios: list[tuple[SuiteScenario, Scenario | Listing]] = []
     for entry in suite.scenarios:
-        scenarios.append((entry, _with_score(entry, _named_scenario(entry.scenario, beside, found), file)))
-    names = [each.name for _, each in scenarios]
+        scenarios.append((entry, _with_score(entry, _named_scenario(entry.scenario, folder, data_dir), file)))
+    names = [scenario.name for _, scenario in scenarios]
     for name in names:
         if names.count(name) > 1:
             raise InvalidFile(f"{file}: two scenarios are named {name!r}", remedy="give each its own name")
-    taxonomy = load_taxonomy(suite.taxonomy, beside=beside)
-    for _, each in scenarios:
-        if each.task:
-            taxonomy.check_place(each.task, of=each.name)
+    taxonomy = load_taxonomy(suite.taxonomy, beside=folder)
+    for _, scenario in scenarios:
+        if scenario.task:
+            taxonomy.check_place(scenario.task, of=scenario.name)
     recorded, notes = load_recorded(
         file,
         [
             (
-                each.title,
-                [_output_file(path, beside, found) for path in each.outputs],
-                each.scenario,
-                each.columns,
+                system.title,
+                [_output_file(path, folder, data_dir) for path in system.outputs],
+                system.scenario,
+                system.columns,
             )
-            for each in suite.systems
-            if each.outputs
+            for system in suite.systems
+            if system.outputs
         ],
         names,
     )
-    if not suite.systems or not (recorded or any(each.model for each in suite.systems)):
+    if not suite.systems or not (recorded or any(system.model for system in suite.systems)):
         raise InvalidFile(f"{file}: no system has an output", remedy="name a model, or outputs with rows")
     parts, skipped = [], dict[str, str]()
-    for entry, each in scenarios:
-        why = _why_skipped(each, suite, found)
-        if why is not None:
-            skipped[each.name] = why
+    for entry, s in scenarios:
+        reason = _why_skipped(s, suite, data_dir)
+        if reason is not None:
+            skipped[s.name] = reason
             continue
-        assert isinstance(each, Scenario)
+        assert isinstance(s, Scenario)
         parts.append(
-            _part(entry, each, suite, recorded.get(each.name, {}), asks=any(s.model for s in suite.systems))
+            _part(entry, s, suite, recorded.get(s.name, {}), asks=any(s.model for s in suite.systems))
         )
     _check_titles(file, suite, parts)
-    unknown = [f"{len(rows)} outputs of {system!r} match no case of {name!r}" for name, by in recorded.items() for part in parts if part.name == name for system, its in by.items() if (rows := [case for case in its if case not in {c.id for c in part.cases}]) and part.of == len(part.cases)]  # fmt: skip
+    unknown = [f"{len(rows)} outputs of {system!r} match no case of {name!r}" for name, by in recorded.items() for part in parts if part.name == name for system, texts in by.items() if (rows := [case for case in texts if case not in {c.id for c in part.cases}]) and part.of == len(part.cases)]  # fmt: skip
     return LoadedSuite(
         file,
         suite,
         taxonomy,
         tuple(parts),
         skipped,
-        {each.name: _listing(each) for _, each in scenarios},
+        {scenario.name: _listing(scenario) for _, scenario in scenarios},
         load_prices(suite.prices) if suite.prices is not None else {},
         (*notes, *unknown),
     )
@@ -251,15 +251,15 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
 
 def arm_name(*parts: str) -> str:
     """A name for an arm of the record, made of names that people chose: itself where it is plain, else with a hash of it."""
-    whole = "--".join(parts)
-    plain = re.sub(r"[^a-z0-9_-]+", "-", whole.lower()).strip("-")
+    joined = "--".join(parts)
+    plain = re.sub(r"[^a-z0-9_-]+", "-", joined.lower()).strip("-")
     plain = plain if plain[:1].isalpha() else f"x-{plain}".rstrip("-")
-    return plain if plain == whole else f"{plain}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+    return plain if plain == joined else f"{plain}-{hashlib.sha256(joined.encode()).hexdigest()[:8]}"
 
 
-def _named_scenario(name: str, beside: Path, data: Path) -> Scenario | Listing:
+def _named_scenario(name: str, folder: Path, data: Path) -> Scenario | Listing:
     if name.endswith((".yaml", ".yml")):
-        return load_scenario(beside / name)
+        return load_scenario(folder / name)
     shipped = [path.stem for path in LIBRARY.glob("*.yaml")]
     if name in shipped:
         return load_scenario(name, data=data)
@@ -284,17 +284,17 @@ def _with_score(entry: SuiteScenario, scenario: Scenario | Listing, suite: Path)
     try:
         return Scenario.model_validate(fields, context={"beside": suite.parent})
     except ValidationError as error:
-        first = error.errors()[0]
-        problem, _, remedy = first["msg"].removeprefix("Value error, ").partition("\n")
+        detail = error.errors()[0]
+        problem, _, remedy = detail["msg"].removeprefix("Value error, ").partition("\n")
         raise InvalidFile(
             f"{suite}: the score of {scenario.name}: {problem}",
             remedy=remedy or "write it as a scenario file does",
         ) from None
 
 
-def _output_file(file: Path, beside: Path, data: Path) -> Path:
-    here = beside / file.expanduser()
-    return here if here.exists() or not (data / file).exists() else data / file
+def _output_file(file: Path, folder: Path, data: Path) -> Path:
+    local_file = folder / file.expanduser()
+    return local_file if local_file.exists() or not (data / file).exists() else data / file
 
 
 def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str | None:
@@ -305,12 +305,12 @@ def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str 
     if scenario.cases is None:
         return f"{scenario.access}: it names no cases"
     if not scenario.cases.is_file():
-        where = f" from {scenario.source.repo}" if scenario.source is not None else ""
+        origin = f" from {scenario.source.repo}" if scenario.source is not None else ""
         if scenario.access != "public":
-            return f"{scenario.access}: {scenario.cases} is not here; get it{where}"
+            return f"{scenario.access}: {scenario.cases} is not here; get it{origin}"
         raise InvalidFile(
             f"{scenario.cases}: no such file, which the scenario {scenario.name} reads",
-            remedy=f"get it{where}, and name its folder with data: (now {data}) or --data",
+            remedy=f"get it{origin}, and name its folder with data: (now {data}) or --data",
         )
     return None
 
@@ -320,12 +320,12 @@ def _part(
 ) -> SuitePart:  # fmt: skip
     everyone = load_scenario_cases(scenario)
     sampled = _sample(everyone, entry.sample or suite.sample, suite.seed)
-    heard = _sample(sampled, entry.judged or suite.judged, suite.seed)
+    judged = _sample(sampled, entry.judged or suite.judged, suite.seed)
     part = SuitePart(
         scenario,
         tuple(sampled),
         len(everyone),
-        frozenset(case.id for case in heard) if scenario.seating is not None else frozenset(),
+        frozenset(case.id for case in judged) if scenario.seating is not None else frozenset(),
         recorded,
     )
     columns: dict[str, Any] = {name: value for case in everyone for name, value in case.columns.items()}
@@ -352,9 +352,9 @@ def _sample(cases: Sequence[ScenarioCase], size: int | None, seed: int) -> list[
     """So many cases, drawn by the seed and their ids, in the order of the file: a larger sample holds the smaller one."""
     if size is None or size >= len(cases):
         return list(cases)
-    drawn = sorted(cases, key=lambda case: hashlib.sha256(f"{seed}\0{case.id}".encode()).digest())[:size]
-    chosen = {case.id for case in drawn}
-    return [case for case in cases if case.id in chosen]
+    sample = sorted(cases, key=lambda case: hashlib.sha256(f"{seed}\0{case.id}".encode()).digest())[:size]
+    ids = {case.id for case in sample}
+    return [case for case in cases if case.id in ids]
 
 
 def _check_titles(file: Path, suite: Suite, parts: Sequence[SuitePart]) -> None:

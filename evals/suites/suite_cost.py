@@ -90,17 +90,17 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
     file = Path(path)
     cost_by_system: dict[str, SystemCost] = {}
     for line, row in read_rows(file, required=("system", "prompt_tokens", "completion_tokens")):
-        where = f"{file}:{line}"
+        place = f"{file}:{line}"
         system = str(row.get("system") or "").strip()
         if not system:
             raise InvalidFile(
-                f"{where}: no system", remedy=f"{near_column('system', row)}name one in every row"
+                f"{place}: no system", remedy=f"{near_column('system', row)}name one in every row"
             )
         kind = str(row.get("kind") or "generation").strip().lower()
         if kind not in ("generation", "jury"):
-            raise InvalidFile(f"{where}: {kind!r} is no kind of cost", remedy="write generation or jury")
+            raise InvalidFile(f"{place}: {kind!r} is no kind of cost", remedy="write generation or jury")
         numbers = {
-            name: _whole(where, row, name)
+            name: _whole(place, row, name)
             for name in ("prompt_tokens", "completion_tokens", "max_tokens", "calls")
         }
         price = prices.get(str(row.get("model") or system).strip())
@@ -147,29 +147,29 @@ def dominated_by(costs: Mapping[str, float | None], worth: Mapping[str, float]) 
     }
     dominated = {}
     for name, usd in known_costs.items():
-        better = [
+        rivals = [
             rival
             for rival, paid in known_costs.items()
             if paid <= usd and worth[rival] >= worth[name] and (paid < usd or worth[rival] > worth[name])
         ]
-        if better:
-            dominated[name] = max(better, key=lambda rival: (worth[rival], -known_costs[rival]))
+        if rivals:
+            dominated[name] = max(rivals, key=lambda rival: (worth[rival], -known_costs[rival]))
     return dominated
 
 
 def total_cost(costs: Iterable[SystemCost]) -> SystemCost:
     """The sum of systems' costs."""
-    whole = SystemCost()
+    total = SystemCost()
     for cost in costs:
-        whole = SystemCost(whole.generation + cost.generation, whole.jury + cost.jury)
-    return whole
+        total = SystemCost(total.generation + cost.generation, total.jury + cost.jury)
+    return total
 
 
-def _sum(first: Any, second: Any) -> Any:
-    return None if first is None or second is None else first + second
+def _sum(addend: Any, augend: Any) -> Any:
+    return None if addend is None or augend is None else addend + augend
 
 
-def _whole(where: str, row: Mapping[str, Any], name: str) -> int | None:
+def _whole(place: str, row: Mapping[str, Any], name: str) -> int | None:
     cell = row.get(name)
     if cell is None or not str(cell).strip():
         return None
@@ -179,7 +179,7 @@ def _whole(where: str, row: Mapping[str, Any], name: str) -> int | None:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{where}: {cell!r} is no number of {name}", remedy="give a whole number, or leave it blank"
+            f"{place}: {cell!r} is no number of {name}", remedy="give a whole number, or leave it blank"
         )
     return int(number)
 

@@ -107,24 +107,24 @@ def _plan_part(
     verdicts_store: Store | None,
 ) -> PlannedPart:
     answers = all_answers(suite, part, answers_store)
-    generation, local, seconds, done, calls = TokenCost(), 0, 0.0, 0, 0
+    generation, local, seconds, recorded, calls = TokenCost(), 0, 0.0, 0, 0
     for system in suite.asked:
         (seat,) = system_jury(system, part).seats
         price = prices.of(seat)
-        heard = answers.get(system.title, {})
+        answered = answers.get(system.title, {})
         for case, prompt in part.prompts.items():
-            if case in heard:
-                done += 1
+            if case in answered:
+                recorded += 1
                 continue
             calls += 1
             generation += token_cost(_tokens(prompt), 0, price, most=_most_tokens(seat.max_tokens, price))
             if _is_local(seat.model):
-                written = part.scenario.answer.max_tokens or ANSWER_TOKENS
-                local, seconds = local + 1, seconds + _local_seconds(_tokens(prompt), written)
-    jury_cost, jury_calls, judged = TokenCost(), 0, 0
+                answer_tokens = part.scenario.answer.max_tokens or ANSWER_TOKENS
+                local, seconds = local + 1, seconds + _local_seconds(_tokens(prompt), answer_tokens)
+    jury_cost, jury_calls, judged_count = TokenCost(), 0, 0
     if (seated := seated_jury(part, session)) is not None:
         jury, rubric = seated
-        judged = len(part.judged) * len({*(system.title for system in suite.asked), *part.recorded})
+        judged_count = len(part.judged) * len({*(system.title for system in suite.asked), *part.recorded})
         judged_before = set() if verdicts_store is None else _judged_already(verdicts_store, part, jury)
         waiting = [
             (case, system)
@@ -152,7 +152,7 @@ def _plan_part(
                 local += share
                 seconds += each_case / len(jury.seats) * _ballot_seconds(part, rubric, waiting, answers)
     return PlannedPart(
-        part.name, len(part.cases), part.of, part.scenario.scorer.name, calls, done, judged, jury_calls, generation, jury_cost, local, seconds
+        part.name, len(part.cases), part.of, part.scenario.scorer.name, calls, recorded, judged_count, jury_calls, generation, jury_cost, local, seconds
     )  # fmt: skip
 
 
@@ -174,8 +174,8 @@ def _ballot_seconds(
     return seconds
 
 
-def _local_seconds(read: int, written: int) -> float:
-    return read / READ_A_SECOND + written / WRITTEN_A_SECOND
+def _local_seconds(prompt_tokens: int, answer_tokens: int) -> float:
+    return prompt_tokens / READ_A_SECOND + answer_tokens / WRITTEN_A_SECOND
 
 
 def _judged_already(store: Store, part: SuitePart, jury: Jury) -> set[str]:
@@ -192,16 +192,16 @@ def _judged_already(store: Store, part: SuitePart, jury: Jury) -> set[str]:
 
 def _most_calls(jury: Jury) -> int:
     """The most calls on one answer, where the protocol says; else one a seat and round."""
-    most = protocol(jury.protocol).most
+    bound = protocol(jury.protocol).most
     rounds = jury.limits.max_rounds or 1
     repeats = jury.repeats if jury.protocol in ("single", "panel") else 1
-    return (most(len(jury.seats), rounds)[0] if most is not None else len(jury.seats) * rounds) * repeats
+    return (bound(len(jury.seats), rounds)[0] if bound is not None else len(jury.seats) * rounds) * repeats
 
 
-def _most_tokens(most: int | None, price: Price | None) -> int | None:
+def _most_tokens(limit: int | None, price: Price | None) -> int | None:
     """The most tokens of an answer; those that cost nothing need no bound."""
     free = price is not None and not price.prompt and not price.completion
-    return 0 if most is None and free else most
+    return 0 if limit is None and free else limit
 
 
 def _is_local(model: str | None) -> bool:
@@ -222,8 +222,8 @@ def check_table(suite: LoadedSuite) -> Table:
         if part is None:
             table.add_row(name, listing.access, "skipped", "", category)
             continue
-        whole = len(part.cases) == part.of
-        cases = str(part.of) if whole else f"{len(part.cases)} of {part.of}"
+        complete = len(part.cases) == part.of
+        cases = str(part.of) if complete else f"{len(part.cases)} of {part.of}"
         table.add_row(name, listing.access, cases, part.scenario.scorer.name, category)
     return table
 
@@ -231,7 +231,7 @@ def check_table(suite: LoadedSuite) -> Table:
 def check_sentences(suite: LoadedSuite) -> list[str]:
     """The systems, and why scenarios are skipped."""
     sentences = [f"{len(suite.systems)} systems: {', '.join(suite.systems)}."]
-    sentences += [f"{name} is skipped: {why}." for name, why in suite.skipped.items()]
+    sentences += [f"{name} is skipped: {reason}." for name, reason in suite.skipped.items()]
     return [*sentences, *suite.notes]
 
 
@@ -285,7 +285,7 @@ def plan_sentences(plan: SuitePlan) -> list[str]:
             f"{local} of them go to the embedded model: by the length of what it reads about {duration_words(plan.seconds)} on two idle cores, an "
             "estimate that another processor may halve or double. judged: N in the suite has a jury hear a sample."
         )
-    sentences += [f"{name} will be skipped: {why}." for name, why in plan.suite.skipped.items()]
+    sentences += [f"{name} will be skipped: {reason}." for name, reason in plan.suite.skipped.items()]
     return [*sentences, *plan.suite.notes]
 
 
@@ -328,8 +328,8 @@ def coverage_table(coverage: Coverage) -> Table:
     table = simple_table("place", "tasks", "scenarios")
     for place in coverage.places:
         scenarios = ", ".join(f"{name} ({access})" for name, access in place.scenarios.items())
-        within = f"{len(place.within)} more in its subcategories" if place.within else ""
-        covered = scenarios or within or "none"
+        subcategories = f"{len(place.within)} more in its subcategories" if place.within else ""
+        covered = scenarios or subcategories or "none"
         table.add_row(f"{'  ' if '/' in place.place else ''}{place.name}", str(place.tasks or ""), covered)
     return table
 

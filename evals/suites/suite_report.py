@@ -31,12 +31,12 @@ def system_costs_figure(systems: pd.DataFrame) -> Figure:
         systems: Columns `system`, `usd`, `win_rate`, `dominated`; every number known.
     """
     low, high = padded_range(systems["win_rate"].tolist())
-    most = max(systems["usd"].max(), 1e-9) * 1.25
+    limit = max(systems["usd"].max(), 1e-9) * 1.25
     y = number_axis(max(0.0, low), min(1.0, high), about=6, title="win rate", lines=True)
-    panel = Panel(number_axis(0.0, most, about=6, title="dollars"), y, 500, 280)
+    panel = Panel(number_axis(0.0, limit, about=6, title="dollars"), y, 500, 280)
     front = systems[~systems["dominated"]].sort_values("usd")
-    for (left, before), (right, after) in pairwise(zip(front["usd"], front["win_rate"], strict=True)):
-        panel.line([(left, before), (right, before), (right, after)], INK, width=1, dashes=DASHED)
+    for (usd, rate), (next_usd, next_rate) in pairwise(zip(front["usd"], front["win_rate"], strict=True)):
+        panel.line([(usd, rate), (next_usd, rate), (next_usd, next_rate)], INK, width=1, dashes=DASHED)
     for row in systems.to_dict("records"):
         panel.point(row["usd"], row["win_rate"], COLOURS[0], radius=5, hollow=bool(row["dominated"]))
         panel.words(row["usd"], row["win_rate"], clip(str(row["system"]), 24), shift=(8, -6))
@@ -62,21 +62,21 @@ def suite_json(results: SuiteResults) -> dict[str, Any]:
                 "upper_usd": cost.total.upper_usd,
                 "cost": cost.json(),
             }
-    for scored in results.scored:
-        own = document["scenarios"].setdefault(scored.scenario.name, {"mde": None, "n": scored.cases})
-        own |= {
-            "n": scored.cases,
-            "scorer": scored.scenario.scorer.name,
-            "scale": list(scored.scenario.ends),
-            "baseline": plain_number(scored.baselines["constant"]),
-            "random": plain_number(scored.baselines["random"]),
-            "constant_answer": scored.constant,
+    for scenario in results.scored:
+        entry = document["scenarios"].setdefault(scenario.scenario.name, {"mde": None, "n": scenario.cases})
+        entry |= {
+            "n": scenario.cases,
+            "scorer": scenario.scenario.scorer.name,
+            "scale": list(scenario.scenario.ends),
+            "baseline": plain_number(scenario.baselines["constant"]),
+            "random": plain_number(scenario.baselines["random"]),
+            "constant_answer": scenario.constant,
             **{
-                status: scored.count(status)
+                status: scenario.count(status)
                 for status in ("hung", "unparsed", "failed", "undefined", "unjudged")
             },
-            "missing": sum(system.missing for system in scored.systems),
-            "ratings_lost": sum(score.lost for system in scored.systems for score in system.cases.values()),
+            "missing": sum(system.missing for system in scenario.systems),
+            "ratings_lost": sum(score.lost for system in scenario.systems for score in system.cases.values()),
             "scores": {
                 system.system: {
                     "score": plain_number(system.score.value),
@@ -87,7 +87,7 @@ def suite_json(results: SuiteResults) -> dict[str, Any]:
                     **{status: system.count(status) for status in ("hung", "unparsed", "failed", "unjudged")},
                     "ratings_lost": sum(score.lost for score in system.cases.values()),
                 }
-                for system in scored.systems
+                for system in scenario.systems
             },
         }
     return {
@@ -104,7 +104,7 @@ def suite_json(results: SuiteResults) -> dict[str, Any]:
 def suite_sentences(results: SuiteResults) -> list[str]:
     """Who leads, what was skipped and lost, who is dominated."""
     sentences = board_sentences(results.board)
-    sentences += [f"{name} was skipped: {why}." for name, why in results.suite.skipped.items()]
+    sentences += [f"{name} was skipped: {reason}." for name, reason in results.suite.skipped.items()]
     sentences += _failures(results)
     constant, chance = results.baselines["constant"], results.baselines["random"]
     if not math.isnan(constant):
@@ -132,14 +132,14 @@ def _failures(results: SuiteResults) -> list[str]:
     }
     sentences = []
     for status, meaning in words.items():
-        by = {scored.scenario.name: scored.count(status) for scored in results.scored if scored.count(status)}
+        by = {result.scenario.name: result.count(status) for result in results.scored if result.count(status)}
         if by:
-            where = ", ".join(f"{name} {number}" for name, number in by.items())
-            sentences.append(f"{sum(by.values())} answer(s) {meaning} ({where}).")
+            counts = ", ".join(f"{name} {number}" for name, number in by.items())
+            sentences.append(f"{sum(by.values())} answer(s) {meaning} ({counts}).")
     lost = sum(
         score.lost
-        for scored in results.scored
-        for system in scored.systems
+        for result in results.scored
+        for system in result.systems
         for score in system.cases.values()
     )
     if lost:
@@ -152,11 +152,11 @@ def _failures(results: SuiteResults) -> list[str]:
 def scenario_table(results: SuiteResults) -> pd.DataFrame:
     """One row a scenario and system, baselines among them: the score, and what has none."""
     rows = []
-    for scored in results.scored:
-        for system in scored.systems:
+    for scenario in results.scored:
+        for system in scenario.systems:
             rows.append(
                 {
-                    "scenario": scored.scenario.name,
+                    "scenario": scenario.scenario.name,
                     "system": system.system,
                     "score": system.score.value,
                     "low": system.score.low,
@@ -167,24 +167,24 @@ def scenario_table(results: SuiteResults) -> pd.DataFrame:
                     "note": system.score.note,
                 }
             )
-        for name, value in scored.baselines.items():
-            nothing = dict.fromkeys((*STATUSES, "lost"), 0)
+        for name, value in scenario.baselines.items():
+            zeros = dict.fromkeys((*STATUSES, "lost"), 0)
             note = (
                 "a jury's scenario: not judged"
                 if math.isnan(value)
-                else scored.constant[:40]
+                else scenario.constant[:40]
                 if name == "constant"
                 else ""
             )
             rows.append(
                 {
-                    "scenario": scored.scenario.name,
+                    "scenario": scenario.scenario.name,
                     "system": f"({name})",
                     "score": value,
                     "low": math.nan,
                     "high": math.nan,
-                    "n": scored.cases,
-                    **nothing,
+                    "n": scenario.cases,
+                    **zeros,
                     "note": note,
                 }
             )
@@ -214,10 +214,10 @@ def suite_terminal(results: SuiteResults) -> list[Table]:
     """The board, then every scenario's systems and baselines, then costs."""
     tables = board_tables(results.board)
     rows = scenario_table(results)
-    for name, its in rows.groupby("scenario", sort=False):
-        statuses = [status for status in (*STATUSES, "lost") if its[status].any()]
+    for name, scenario_rows in rows.groupby("scenario", sort=False):
+        statuses = [status for status in (*STATUSES, "lost") if scenario_rows[status].any()]
         scores = simple_table(f"{name}: system", "score", "interval", "n", *statuses)
-        for row in its.to_dict("records"):
+        for row in scenario_rows.to_dict("records"):
             interval = "" if math.isnan(row["low"]) else f"{row['low']:.3f} to {row['high']:.3f}"
             score = "undefined" if math.isnan(row["score"]) else f"{row['score']:.4f}"
             scores.add_row(
@@ -305,18 +305,18 @@ def write_suite_report(
     if people is not None:
         document["people"] = people_json(people)
         tables["people"] = people_frame(people)
-    whole = suite_page(results, figures, tables)
-    folders = [where for where in (results.folder / REPORT, output) if where is not None]
-    written = [write_folder(where, whole, document, tables, figures) for where in folders]
-    return written[-1], document
+    html = suite_page(results, figures, tables)
+    folders = [folder for folder in (results.folder / REPORT, output) if folder is not None]
+    pages = [write_folder(folder, html, document, tables, figures) for folder in folders]
+    return pages[-1], document
 
 
 def effect_table(results: SuiteResults) -> pd.DataFrame:
     """The minimum detectable effect of every pair on every scenario."""
     rows = [
-        {"scenario": name, "first": first, "second": second, "mde": value}
+        {"scenario": name, "first": system, "second": rival, "mde": value}
         for name, effect in results.board.effects.items()
-        for (first, second), value in effect.pairs.items()
+        for (system, rival), value in effect.pairs.items()
     ]
     return pd.DataFrame(rows, columns=["scenario", "first", "second", "mde"])
 
@@ -324,9 +324,9 @@ def effect_table(results: SuiteResults) -> pd.DataFrame:
 def case_table(results: SuiteResults) -> pd.DataFrame:
     """Every case's score; the columns that `venire suite table` reads, and why there is none."""
     rows = [
-        {"system": system.system, "scenario": scored.scenario.name, "case": case, "score": score.value, "status": score.status, "answer": score.answer[:200], "why": score.why[:200], "ratings": score.ratings, "lost": score.lost}
-        for scored in results.scored
-        for system in scored.systems
+        {"system": system.system, "scenario": scenario.scenario.name, "case": case, "score": score.value, "status": score.status, "answer": score.answer[:200], "why": score.why[:200], "ratings": score.ratings, "lost": score.lost}
+        for scenario in results.scored
+        for system in scenario.systems
         for case, score in system.cases.items()
     ]  # fmt: skip
     return pd.DataFrame(
@@ -338,7 +338,7 @@ def suite_page(
     results: SuiteResults, figures: Mapping[str, Figure], tables: Mapping[str, pd.DataFrame]
 ) -> str:
     """The whole page."""
-    drawn: dict[str, Child] = {name: figure(drawing, CAPTIONS[name]) for name, drawing in figures.items()}
+    charts: dict[str, Child] = {name: figure(drawing, CAPTIONS[name]) for name, drawing in figures.items()}
     suite = results.suite
     board_heads = {"system": "system", "win_rate": "win rate", "win_sd": "SD", "macro": "macro", "sd": "SD", "rank": "rank", "scenarios": "scenarios", "complete_win_rate": "win rate, complete", "complete_macro": "macro, complete"}  # fmt: skip
     score_heads = {"scenario": "scenario", "system": "system", "score": "score", "low": "low", "high": "high", "n": "n", "unparsed": "unparsed", "failed": "failed", "hung": "hung", "unjudged": "unjudged", "lost": "ratings lost", "note": ""}  # fmt: skip
@@ -346,12 +346,12 @@ def suite_page(
     body: list[Child] = [
         section("What can be said", items(suite_sentences(results), "said")),
         section("The board", table("board", tables["board"], board_heads)),
-        section("By scenario", drawn.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
+        section("By scenario", charts.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
         section(
             "By category",
-            drawn.get("categories") or paragraph("No scenario has a place in the taxonomy.", "soft"),
+            charts.get("categories") or paragraph("No scenario has a place in the taxonomy.", "soft"),
         ),
-        section("Cost", drawn.get("cost"), table("costs", tables["costs"], cost_heads)),
+        section("Cost", charts.get("cost"), table("costs", tables["costs"], cost_heads)),
         *_people_section(tables),
         section(
             "What a scenario can show",
@@ -369,13 +369,13 @@ def suite_page(
         ),
         section(
             "Skipped",
-            items([f"{name}: {why}" for name, why in suite.skipped.items()], "notes")
+            items([f"{name}: {reason}" for name, reason in suite.skipped.items()], "notes")
             if suite.skipped
             else paragraph("Nothing."),
         ),
     ]
-    under = suite.suite.description or f"{len(results.costs)} systems on {len(results.scored)} scenarios"
-    return page(f"Suite: {suite.name}", under, body)
+    subtitle = suite.suite.description or f"{len(results.costs)} systems on {len(results.scored)} scenarios"
+    return page(f"Suite: {suite.name}", subtitle, body)
 
 
 def people_frame(people: PeopleAgreement) -> pd.DataFrame:

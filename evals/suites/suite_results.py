@@ -61,20 +61,20 @@ def suite_results(
     answers_store = Store.read(folder / ANSWERS) if run_exists(folder / ANSWERS) else None
     verdicts_store = Store.read(folder / VERDICTS) if run_exists(folder / VERDICTS) else None
     prices = SuitePrices(suite.prices)
-    scored, costs = [], dict.fromkeys(suite.systems, SystemCost())
+    scenarios, costs = [], dict.fromkeys(suite.systems, SystemCost())
     notes = list(suite.notes)
     judged_rows: list[dict[str, object]] = []
     try:
         for part in suite.parts:
             answers = all_answers(suite, part, answers_store)
-            judged = _Judgements(part, answers, verdicts_store)
-            systems = {name: _case_scores(part, its, judged, name) for name, its in answers.items()}
-            scored.append(scored_scenario(part.scenario, part.cases, systems))
-            for name, its in answers.items():
-                costs[name] = costs[name].plus("generation", _generation_cost(suite, part, name, its, prices))
-                costs[name] = costs[name].plus("jury", judged.cost(name, prices))
+            judgements = _Judgements(part, answers, verdicts_store)
+            systems = {name: _case_scores(part, own, judgements, name) for name, own in answers.items()}
+            scenarios.append(scored_scenario(part.scenario, part.cases, systems))
+            for name, own in answers.items():
+                costs[name] = costs[name].plus("generation", _generation_cost(suite, part, name, own, prices))
+                costs[name] = costs[name].plus("jury", judgements.cost(name, prices))
             judged_rows += _judged_rows(part, answers, systems)
-            if stale := judged.stale:
+            if stale := judgements.stale:
                 notes.append(
                     f"{part.name}: {stale} answer(s) changed since they were judged: run the suite again"
                 )
@@ -82,15 +82,15 @@ def suite_results(
         for store in (answers_store, verdicts_store):
             if store is not None:
                 store.release()
-    if not any(each.systems for each in scored):
+    if not any(scenario.systems for scenario in scenarios):
         raise VenireError(
             f"{folder}: no system has an answer yet", remedy=f"run it: venire suite run {suite.file}"
         )
-    table = _score_table(suite, scored)
+    table = _score_table(suite, scenarios)
     return SuiteResults(
-        suite, folder, tuple(scored), table, board(table, ties=ties, draws=draws), costs,
+        suite, folder, tuple(scenarios), table, board(table, ties=ties, draws=draws), costs,
         pd.DataFrame(judged_rows, columns=["case", "set", "group", "jury", "output", "reference"]),
-        _macro_baselines(scored), tuple(notes)
+        _macro_baselines(scenarios), tuple(notes)
     )  # fmt: skip
 
 
@@ -107,18 +107,18 @@ class _Judgements:
         """Verdicts on answers that are others now."""
         if store is None or self._seating is None:
             return
-        named = arm_name(part.name, self._seating.jury.name)
-        self._arm = next((arm for arm in store.arms() if arm.name == named), None)
+        name = arm_name(part.name, self._seating.jury.name)
+        self._arm = next((arm for arm in store.arms() if arm.name == name), None)
         if self._arm is None:
             return
         texts = {
             judged_id(part, case, system): answer.text
-            for system, its in answers.items()
-            for case, answer in its.items()
+            for system, system_answers in answers.items()
+            for case, answer in system_answers.items()
         }
         for transcript in store.transcripts(self._arm):
-            stored = store.case(transcript.case)
-            if transcript.case in texts and stored is not None and stored.output == texts[transcript.case]:
+            record = store.case(transcript.case)
+            if transcript.case in texts and record is not None and record.output == texts[transcript.case]:
                 verdict = recount(transcript, self._arm.rubric, self._arm.jury)
                 self._heard[transcript.case] = (transcript, verdict)
             elif transcript.case in texts:
@@ -136,11 +136,11 @@ class _Judgements:
             return CaseScore("unjudged", why="not in the sample that is judged")
         if not answer.text.strip():
             return CaseScore("unparsed", why="no answer")
-        heard = self._heard.get(judged_id(self._part, case, system))
-        if heard is None or self._arm is None:
+        hearing = self._heard.get(judged_id(self._part, case, system))
+        if hearing is None or self._arm is None:
             return CaseScore("unjudged", why="not judged yet")
         seated = Seating(self._arm.jury, self._arm.rubric, self._seating.source)
-        return self._part.scenario.scorer.score(heard[1], seated, self._part.scenario.ends)
+        return self._part.scenario.scorer.score(hearing[1], seated, self._part.scenario.ends)
 
     def cost(self, system: str, prices: SuitePrices) -> TokenCost:
         """What the jury cost on one system's answers."""
@@ -170,15 +170,15 @@ class _Judgements:
 
 
 def _case_scores(
-    part: SuitePart, answers: Mapping[str, SystemAnswer], judged: _Judgements, system: str
+    part: SuitePart, answers: Mapping[str, SystemAnswer], judgements: _Judgements, system: str
 ) -> dict[str, CaseScore]:
     scenario = part.scenario
-    failed = {case: CaseScore("failed", why=each.failed) for case, each in answers.items() if each.unreached}
-    given = {case: each for case, each in answers.items() if case not in failed}
+    failed = {case: CaseScore("failed", why=a.failed) for case, a in answers.items() if a.unreached}
+    reached = {case: answer for case, answer in answers.items() if case not in failed}
     if isinstance(scenario.scorer, Scorer):
-        graded = graded_scores(scenario, part.cases, {case: each.text for case, each in given.items()})
+        graded = graded_scores(scenario, part.cases, {case: answer.text for case, answer in reached.items()})
         return {**graded, **failed}
-    return {**{case: judged.score(case, system, each) for case, each in given.items()}, **failed}
+    return {**{case: judgements.score(case, system, answer) for case, answer in reached.items()}, **failed}
 
 
 def _judged_rows(
@@ -198,8 +198,8 @@ def _judged_rows(
             "output": answers[system][case].text,
             "reference": None if targets[case] is None else str(targets[case]),
         }
-        for system, its in scores.items()
-        for case, score in its.items()
+        for system, case_scores in scores.items()
+        for case, score in case_scores.items()
         if score.status in ("scored", "hung")
     ]
 
@@ -207,45 +207,45 @@ def _judged_rows(
 def _generation_cost(
     suite: LoadedSuite, part: SuitePart, system: str, answers: Mapping[str, SystemAnswer], prices: SuitePrices
 ) -> TokenCost:
-    most = part.scenario.answer.max_tokens
-    model = next((each for each in suite.asked if each.title == system), None)
+    max_tokens = part.scenario.answer.max_tokens
+    model = next((candidate for candidate in suite.asked if candidate.title == system), None)
     if model is not None:
         (seat,) = system_jury(model, part).seats
-        price, most = prices.of(seat), seat.max_tokens
+        price, max_tokens = prices.of(seat), seat.max_tokens
     else:
         price = suite.prices.get(system)
     total = TokenCost()
-    for each in answers.values():
-        if model is not None and not each.calls:
+    for answer in answers.values():
+        if model is not None and not answer.calls:
             continue
-        one = token_cost(each.prompt_tokens, each.completion_tokens, price, most=most)
+        cost = token_cost(answer.prompt_tokens, answer.completion_tokens, price, most=max_tokens)
         if model is not None:
-            one = TokenCost(1, one.prompt, one.completion, each.usd, one.upper_usd)
-        total += one
+            cost = TokenCost(1, cost.prompt, cost.completion, answer.usd, cost.upper_usd)
+        total += cost
     return total
 
 
-def _score_table(suite: LoadedSuite, scored: list[ScoredScenario]) -> ScoreTable:
+def _score_table(suite: LoadedSuite, scenarios: list[ScoredScenario]) -> ScoreTable:
     systems = [
         name
         for name in suite.systems
-        if any(each.system == name for found in scored for each in found.systems)
+        if any(system.system == name for scored in scenarios for system in scored.systems)
     ]
     means = pd.DataFrame(index=pd.Index(systems, name="system"))
     columns, cases = {}, {}
-    for found in scored:
-        scenario = found.scenario
+    for scored in scenarios:
+        scenario = scored.scenario
         low, high = scenario.ends
         columns[scenario.name] = ScenarioColumn(
             scenario.name, suite.taxonomy.category_name(scenario.task), "higher", low, high
         )
-        by_system = {each.system: each for each in found.systems}
+        by_system = {system.system: system for system in scored.systems}
         means[scenario.name] = [
             by_system[name].score.value if name in by_system else math.nan for name in systems
         ]
-        known = {name: _case_values(by_system[name], low) for name in systems if name in by_system}
-        if all(score.weight == 1.0 for each in found.systems for score in each.cases.values()):
-            cases[scenario.name] = pd.DataFrame(known).reindex(columns=systems)
+        values_by_system = {name: _case_values(by_system[name], low) for name in systems if name in by_system}
+        if all(score.weight == 1.0 for system in scored.systems for score in system.cases.values()):
+            cases[scenario.name] = pd.DataFrame(values_by_system).reindex(columns=systems)
     return ScoreTable(means.astype(float), columns, cases)
 
 
@@ -255,13 +255,13 @@ def _case_values(system: ScoredSystem, low: float) -> pd.Series[float]:
     return pd.Series(values, dtype=float)
 
 
-def _macro_baselines(scored: list[ScoredScenario]) -> dict[str, float]:
-    found = {}
+def _macro_baselines(scenarios: list[ScoredScenario]) -> dict[str, float]:
+    baselines = {}
     for name in ("constant", "random"):
         shares = [
-            (each.baselines[name] - each.scenario.ends[0]) / (each.scenario.ends[1] - each.scenario.ends[0])
-            for each in scored
-            if not math.isnan(each.baselines[name])
+            (s.baselines[name] - s.scenario.ends[0]) / (s.scenario.ends[1] - s.scenario.ends[0])
+            for s in scenarios
+            if not math.isnan(s.baselines[name])
         ]
-        found[name] = sum(shares) / len(shares) if shares else math.nan
-    return found
+        baselines[name] = sum(shares) / len(shares) if shares else math.nan
+    return baselines

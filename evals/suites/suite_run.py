@@ -92,33 +92,33 @@ def model_answers(
     if store is None:
         return {}
     arms = {arm.name: arm for arm in store.arms()}
-    asked = {question_id(part, case): case for case in part.prompts}
+    case_by_question = {question_id(part, case): case for case in part.prompts}
     current = {
         number: case
-        for number, case in asked.items()
-        if (stored := store.case(number)) is not None and stored.output == part.prompts[case]
+        for number, case in case_by_question.items()
+        if (stored_case := store.case(number)) is not None and stored_case.output == part.prompts[case]
     }
-    found: dict[str, dict[str, SystemAnswer]] = {}
+    answers: dict[str, dict[str, SystemAnswer]] = {}
     for system in suite.asked:
         arm = arms.get(arm_name(part.name, system.title))
         if arm is None:
             continue
-        found[system.title] = {
+        answers[system.title] = {
             current[transcript.case]: _answer(transcript)
             for transcript in store.transcripts(arm)
             if transcript.case in current
         }
-    return found
+    return answers
 
 
 def recorded_answers(part: SuitePart) -> dict[str, dict[str, SystemAnswer]]:
     """The outputs that files gave, as answers."""
-    known = {case.id for case in part.cases}
+    case_ids = {case.id for case in part.cases}
     return {
         system: {
-            case: SystemAnswer(each.text, "", each.prompt_tokens, each.completion_tokens)
-            for case, each in outputs.items()
-            if case in known
+            case: SystemAnswer(output.text, "", output.prompt_tokens, output.completion_tokens)
+            for case, output in outputs.items()
+            if case in case_ids
         }
         for system, outputs in part.recorded.items()
     }
@@ -132,15 +132,15 @@ def all_answers(
 
 
 def _answer(transcript: Transcript) -> SystemAnswer:
-    said = next(
+    utterance = next(
         (entry for entry in transcript.entries if isinstance(entry, Said) and entry.about == ABOUT), None
     )
-    if said is None:
+    if utterance is None:
         return SystemAnswer("", "limit")
-    spent: Cost = said.spent.cost
+    spent: Cost = utterance.spent.cost
     return SystemAnswer(
-        said.text if said.failed is None else "",
-        said.failed or "",
+        utterance.text if utterance.failed is None else "",
+        utterance.failed or "",
         spent.usage.prompt,
         spent.usage.completion,
         spent.usd,
@@ -162,13 +162,13 @@ def judged_cases(part: SuitePart, answers: Mapping[str, Mapping[str, SystemAnswe
             else str(case.columns.get(seating.source) or "")
         )
         group = case.columns.get(part.scenario.group) if part.scenario.group else None
-        for system, its in answers.items():
-            given = its.get(case.id)
-            if given is None or not given.text.strip():
+        for system, system_answers in answers.items():
+            answer = system_answers.get(case.id)
+            if answer is None or not answer.text.strip():
                 continue
             yield Case(
                 id=judged_id(part, case.id, system),
-                output=given.text,
+                output=answer.text,
                 source=(source,) if source.strip() else (),
                 reference=None if case.target is None else str(case.target),
                 group=str(group) if group is not None else case.id,
@@ -236,8 +236,8 @@ def seated_jury(part: SuitePart, session: SuiteSession) -> tuple[Jury, Rubric] |
     seating = part.scenario.seating
     if seating is None:
         return None
-    filled = seating.jury.fill(model=session.model, base_url=session.base_url)
-    return filled.model_copy(update={"name": arm_name(part.name, seating.jury.name)}), seating.rubric
+    filled_jury = seating.jury.fill(model=session.model, base_url=session.base_url)
+    return filled_jury.model_copy(update={"name": arm_name(part.name, seating.jury.name)}), seating.rubric
 
 
 def run_suite(suite: LoadedSuite, session: SuiteSession) -> SuiteRun:
@@ -251,16 +251,16 @@ def run_suite(suite: LoadedSuite, session: SuiteSession) -> SuiteRun:
     for part in suite.parts:
         if limit is None and suite.asked:
             juries = [system_jury(system, part) for system in suite.asked]
-            ended = _hear(suite, session, ANSWERS, part, juries, RUBRIC, question_cases(part))
-            heard, skipped, limit = heard + ended.heard, skipped + ended.skipped, ended.limit
+            result = _hear(suite, session, ANSWERS, part, juries, RUBRIC, question_cases(part))
+            heard, skipped, limit = heard + result.heard, skipped + result.skipped, result.limit
     for part in suite.parts:
         seated = seated_jury(part, session)
         if limit is not None or seated is None:
             continue
         cases = list(judged_cases(part, answers_at(suite, part, session.folder)))
         if cases:
-            ended = _hear(suite, session, VERDICTS, part, [seated[0]], seated[1], cases)
-            heard, skipped, limit = heard + ended.heard, skipped + ended.skipped, ended.limit
+            result = _hear(suite, session, VERDICTS, part, [seated[0]], seated[1], cases)
+            heard, skipped, limit = heard + result.heard, skipped + result.skipped, result.limit
     unreached = [model for name in (ANSWERS, VERDICTS) if run_exists(session.folder / name) for model in unreached_at(session.folder / name)]  # fmt: skip
     return SuiteRun(session.folder, heard, skipped, limit, tuple(unreached), dict(suite.skipped))
 
@@ -295,7 +295,7 @@ def _hear(
 ) -> RunResult:
     """Have `juries` hear `cases`, with what is left of the suite's budget."""
     budget, paid = suite.suite.budget, paid_at(session.folder)
-    passed = time.monotonic() - session.started
+    elapsed = time.monotonic() - session.started
     if not session.quiet:
         doing = "answering" if record == ANSWERS else "judging"
         session.console.print(f"{part.name}: {doing}, {len(cases)} cases", highlight=False, markup=False)
@@ -305,7 +305,7 @@ def _hear(
             rubric=rubric,
             juries=juries,
             folder=session.folder / record,
-            **budget.remaining(paid, passed),
+            **budget.remaining(paid, elapsed),
             in_flight=session.in_flight,
             rpm=session.rpm,
             tpm=session.tpm,

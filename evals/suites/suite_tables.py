@@ -41,9 +41,9 @@ def board_tables(board: Board) -> list[Table]:
     if board.effects:
         effects = simple_table("scenario", "cases", "MDE", *(f"cases for {effect:g}" for effect in TARGETS))
         for name, effect in board.effects.items():
-            needed = (effect.cases_needed(target) for target in TARGETS)
+            sizes = (effect.cases_needed(target) for target in TARGETS)
             effects.add_row(
-                name, str(effect.n), _effect_words(effect), *("–" if n is None else f"{n:,}" for n in needed)
+                name, str(effect.n), _effect_words(effect), *("–" if n is None else f"{n:,}" for n in sizes)
             )
         if board.effect is not None:
             effects.add_row("macro average", str(board.effect.n), _effect_words(board.effect), "", "")
@@ -61,7 +61,7 @@ def board_sentences(board: Board) -> list[str]:
     sentences.append(
         f"{len(board.scenarios)} scenarios compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
     )
-    sentences += [f"{name} is not compared: {why}." for name, why in board.skipped.items()]
+    sentences += [f"{name} is not compared: {reason}." for name, reason in board.skipped.items()]
     if board.not_averaged:
         sentences.append(
             f"Not in the macro average, as their scores are not from 0 to 1 and --columns gives no scale: {', '.join(board.not_averaged)}."
@@ -237,8 +237,8 @@ def _effect_json(effect: DetectableEffect | None) -> dict[str, Any]:
         "mde_sd": plain_number(effect.sd),
         "cases_needed": {f"{target:g}": effect.cases_needed(target) for target in TARGETS},
         "pairs": [
-            {"first": first, "second": second, "mde": plain_number(value)}
-            for (first, second), value in effect.pairs.items()
+            {"first": system, "second": rival, "mde": plain_number(value)}
+            for (system, rival), value in effect.pairs.items()
         ],
     }
 

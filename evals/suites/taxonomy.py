@@ -145,7 +145,7 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
         for category in taxonomy.categories
         for key in (category.id, category.name.casefold())
     }
-    chosen: dict[str, dict[str, str]] = {}
+    parents_by_node: dict[str, dict[str, str]] = {}
     for line, row in read_rows(file, required=("person", "node", "parent")):
         person, node, parent = (str(row.get(name) or "").strip() for name in ("person", "node", "parent"))
         if not parent:
@@ -153,17 +153,17 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
         for cell, ids in ((node, nodes), (parent, parents)):
             if cell.casefold() not in ids:
                 raise InvalidFile(f"{file}:{line}: the taxonomy has no {cell!r}", remedy=nearest(cell, ids))
-        parent_by_person = chosen.setdefault(nodes[node.casefold()][0], {})
+        parent_by_person = parents_by_node.setdefault(nodes[node.casefold()][0], {})
         if person in parent_by_person:
             raise InvalidFile(f"{file}:{line}: {person!r} sorts {node!r} twice", remedy="keep one row")
         parent_by_person[person] = parents[parent.casefold()]
-    if not chosen:
+    if not parents_by_node:
         raise InvalidFile(f"{file}: no answer in it", remedy="give person,node,parent in every row")
     surveyed = []
     for category in taxonomy.categories:
         for sub in category.subcategories:
-            if sub.id in chosen:
-                answers = list(chosen[sub.id].values())
+            if sub.id in parents_by_node:
+                answers = list(parents_by_node[sub.id].values())
                 elsewhere = {
                     parent.id: answers.count(parent.id)
                     for parent in taxonomy.categories
@@ -175,11 +175,11 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
                     )
                 )
     asked_nodes = {node_survey.node for node_survey in surveyed}
-    right = sum(round(node_survey.share.value * node_survey.share.n) for node_survey in surveyed)
+    agreeing = sum(round(node_survey.share.value * node_survey.share.n) for node_survey in surveyed)
     return Survey(
         tuple(surveyed),
-        _share(right, sum(node_survey.share.n for node_survey in surveyed)),
-        len({person for by in chosen.values() for person in by}),
+        _share(agreeing, sum(node_survey.share.n for node_survey in surveyed)),
+        len({person for by in parents_by_node.values() for person in by}),
         tuple(
             sub.id
             for category in taxonomy.categories
@@ -189,13 +189,13 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
     )
 
 
-def _share(right: int, n: int) -> Estimate:
+def _share(agreeing: int, n: int) -> Estimate:
     method = "share of answers; Wilson interval"
     if not n:
         return undefined("nobody was asked", method=method)
-    low, high = wilson(right / n, n, 0.95)
+    low, high = wilson(agreeing / n, n, 0.95)
     return (
-        Estimate(right / n, low, high, n, method)
+        Estimate(agreeing / n, low, high, n, method)
         if not math.isnan(low)
         else undefined("no interval", method=method)
     )
@@ -256,14 +256,14 @@ def taxonomy_coverage(taxonomy: Taxonomy, scenarios: Iterable[Listing]) -> Cover
     listings = list(scenarios)
     places = []
     for place, node in taxonomy.places.items():
-        here = {listing.name: listing.access for listing in listings if listing.task == place}
-        within = tuple(
+        access_by_name = {listing.name: listing.access for listing in listings if listing.task == place}
+        inner_names = tuple(
             listing.name
             for listing in listings
             if isinstance(node, Category) and listing.task.startswith(f"{place}/")
         )
         tasks = 0 if isinstance(node, Category) else len(node.tasks)
-        places.append(CoveredPlace(place, node.name, tasks, here, within))
+        places.append(CoveredPlace(place, node.name, tasks, access_by_name, inner_names))
     count = Counter(listing.access for listing in listings)
     return Coverage(
         taxonomy.name,

@@ -116,13 +116,13 @@ class Examples:
 
     def summary(self) -> dict[str, Any]:
         reviewers = Counter(row["reviewer"] for row in self.sft)
-        after = Counter(row["reviewer"] for row in self.upsampled)
+        upsampled = Counter(row["reviewer"] for row in self.upsampled)
         return {
             "sft": len(self.sft),
             "sft_upsampled": len(self.upsampled),
             "dpo": len(self.preferences),
             "reviewers": {
-                name: {"rows": count, "upsampled": after[name]} for name, count in reviewers.items()
+                name: {"rows": count, "upsampled": upsampled[name]} for name, count in reviewers.items()
             },
             "dropped": dict(self.dropped),
         }
@@ -149,12 +149,12 @@ def examples_from(file: TrainFile) -> Examples:
         for reviewer, (scores, reasons) in ballots.items():
             answer = _answer(rubric, scores, reasons)
             examples.sft.append({"messages": [*prompt, answer], "case": name, "reviewer": reviewer})
-        chosen = _median_scores(rubric, [scores for scores, _ in ballots.values()])
-        rejected = more_lenient(rubric, chosen)
-        if chosen == rejected:
+        median = _median_scores(rubric, [scores for scores, _ in ballots.values()])
+        rejected = more_lenient(rubric, median)
+        if median == rejected:
             examples.dropped["pairs that came out equal"] += 1
             continue
-        pair = {"chosen": [_answer(rubric, chosen, {})], "rejected": [_answer(rubric, rejected, {})]}
+        pair = {"chosen": [_answer(rubric, median, {})], "rejected": [_answer(rubric, rejected, {})]}
         examples.preferences.append({"prompt": prompt, **pair, "case": name})
     if not examples.sft:
         raise VenireError(
@@ -168,20 +168,20 @@ def examples_from(file: TrainFile) -> Examples:
 
 def more_lenient(rubric: Rubric, scores: Scores) -> dict[str, Value]:
     """Every score one level better: up, or down where lower is better; the other one of two; the best stays the best."""
-    moved: dict[str, Value] = {}
+    lenient: dict[str, Value] = {}
     for name, value in scores.items():
         scale = rubric.scale_of(name)
         step = -1 if rubric.by_name[name].better == "low" else 1
         if not scale.anchors:
             low, high = (float(end) for end in scale.ends)
-            moved[name] = min(high, max(low, float(value) + step))
+            lenient[name] = min(high, max(low, float(value) + step))
             continue
         levels = list(scale.values)
         if len(levels) == 2:
-            moved[name] = levels[1 - levels.index(value)]
+            lenient[name] = levels[1 - levels.index(value)]
         else:
-            moved[name] = levels[min(len(levels) - 1, max(0, levels.index(value) + step))]
-    return moved
+            lenient[name] = levels[min(len(levels) - 1, max(0, levels.index(value) + step))]
+    return lenient
 
 
 def write_examples(examples: Examples, folder: Path) -> None:
@@ -225,9 +225,9 @@ def _ballots(
         elif len(scores) < len(rubric.names):
             dropped["ballots that are not whole"] += 1
         else:
-            whole = {name: value for name, value in scores.items() if value is not None}
+            given_scores = {name: value for name, value in scores.items() if value is not None}
             ballots[case][rater] = (
-                whole,
+                given_scores,
                 {name: text for name, rating in votes.items() if (text := rating.rationale)},
             )
     return ballots
@@ -268,11 +268,11 @@ def _messages(case: Case, rubric: Rubric, file: TrainFile) -> list[dict[str, str
 
 def _answer(rubric: Rubric, scores: Scores, reasons: Mapping[str, str]) -> dict[str, str]:
     """A ballot as the model is to write it."""
-    filled: dict[str, dict[str, Any]] = {
+    ballot: dict[str, dict[str, Any]] = {
         name: {"rationale": reasons.get(name, NO_REASON), "evidence": [], "score": scores[name]}
         for name in rubric.names
     }
-    return {"role": "assistant", "content": json.dumps(filled, ensure_ascii=False)}
+    return {"role": "assistant", "content": json.dumps(ballot, ensure_ascii=False)}
 
 
 def _with_equal_counts(rows: Sequence[dict[str, Any]], rng: random.Random) -> list[dict[str, Any]]:

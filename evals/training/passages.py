@@ -58,7 +58,7 @@ def _plain(figure: str) -> str:
 
 def _spelt_out(words: Sequence[str]) -> Iterator[int]:
     """The numbers in words, and those that a part of them would give: 'twenty five' is 25, and 20 and 5."""
-    total = current = before = 0
+    total = current = hundreds = 0
     open_number = False
     for word in [*words, ""]:
         value = _ONES.get(word, _TENS.get(word))
@@ -68,9 +68,9 @@ def _spelt_out(words: Sequence[str]) -> Iterator[int]:
                 current += value
             else:
                 # 'nineteen ninety five' is a year.
-                before = total + current if open_number else 0
+                hundreds = total + current if open_number else 0
                 if open_number:
-                    yield before
+                    yield hundreds
                 total, current = 0, value
             open_number = True
         elif word in _SCALES and open_number:
@@ -79,8 +79,8 @@ def _spelt_out(words: Sequence[str]) -> Iterator[int]:
                 total, current = total + current, 0
         elif word != "and" and open_number:
             yield total + current
-            yield before * 100 + total + current
-            total = current = before = 0
+            yield hundreds * 100 + total + current
+            total = current = hundreds = 0
             open_number = False
 
 
@@ -118,12 +118,12 @@ class Truth:
         One of the words `above_all` counts for four, and is enough.
         """
         words_of_text, key = (frozenset(stems(words)) | numbers_in(words) for words in (text, above_all))
-        best, most = None, 0.0
+        best, best_score = None, 0.0
         for passage, words in self._words:
-            shared = len(words_of_text & words) + 3 * len(key & words)
-            score = shared / (len(words) + 6) ** 0.5
-            if shared >= min(2, len(words_of_text | key)) and score > most:
-                best, most = passage, score
+            overlap = len(words_of_text & words) + 3 * len(key & words)
+            score = overlap / (len(words) + 6) ** 0.5
+            if overlap >= min(2, len(words_of_text | key)) and score > best_score:
+                best, best_score = passage, score
         return best
 
 

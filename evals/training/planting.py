@@ -127,7 +127,7 @@ def _overlap(edit: Edit, fault: Fault) -> bool:
 def _with_fault(planted: PlantedText, kind: str, edit: Edit) -> PlantedText:
     text = planted.output
     shift = len(edit.after) - (edit.end - edit.start)
-    moved = [
+    shifted = [
         fault.model_copy(
             update={
                 "start": fault.start + (shift if fault.start >= edit.end else 0),
@@ -145,7 +145,7 @@ def _with_fault(planted: PlantedText, kind: str, edit: Edit) -> PlantedText:
         before=text[edit.start : edit.end],
         after=edit.after,
     )
-    return PlantedText(output=text[: edit.start] + edit.after + text[edit.end :], faults=(*moved, fault))
+    return PlantedText(output=text[: edit.start] + edit.after + text[edit.end :], faults=(*shifted, fault))
 
 
 RATER = "construction"
@@ -225,8 +225,8 @@ def write_planted(cases: Sequence[PlantedCase], folder: Path) -> dict[str, objec
             f"{split}.jsonl": [planted_case for planted_case in cases if planted_case.split == split]
             for split in splits
         }
-    for name, chosen in files.items():
-        lines = (json.dumps(planted_case.row(), ensure_ascii=False) + "\n" for planted_case in chosen)
+    for name, split_cases in files.items():
+        lines = (json.dumps(planted_case.row(), ensure_ascii=False) + "\n" for planted_case in split_cases)
         write_atomically(folder / name, "".join(lines))
     write_atomically(folder / "labels.csv", _labels(cases))
     clean = [planted_case for planted_case in cases if not planted_case.planted.faults]

@@ -17,8 +17,8 @@ _TRIED = 12
 
 def find_omission(material: Material, rng: random.Random) -> Edit | None:
     text = material.text
-    there = passages(text)
-    runs = _runs(there)
+    sentences = passages(text)
+    runs = _runs(sentences)
     rng.shuffle(runs)
     run = next((run for run in runs[:_TRIED] if _is_lost(material, run)), None)
     if run is not None:
@@ -37,35 +37,35 @@ def find_omission(material: Material, rng: random.Random) -> Edit | None:
     ]
     if not items:
         return None
-    item = rng.choice(items)
-    return Edit(item.start(), item.end(), "", points_for(text, text[: item.start()] + text[item.end() :]))
+    hit = rng.choice(items)
+    return Edit(hit.start(), hit.end(), "", points_for(text, text[: hit.start()] + text[hit.end() :]))
 
 
 def points_for(whole: str, remainder: str) -> int:
     """How grave it is that only `left` remains of `whole`: by the share of its content words that is gone."""
-    before, after = stems(whole), set(stems(remainder))
-    gone = sum(word not in after for word in before) / max(1, len(before))
-    return 1 if gone < 0.12 else 2 if gone < 0.3 else 3 if gone < 0.6 else 4
+    all_stems, kept_stems = stems(whole), set(stems(remainder))
+    lost_share = sum(word not in kept_stems for word in all_stems) / max(1, len(all_stems))
+    return 1 if lost_share < 0.12 else 2 if lost_share < 0.3 else 3 if lost_share < 0.6 else 4
 
 
-def _runs(there: list[Passage]) -> list[list[Passage]]:
+def _runs(sentences: list[Passage]) -> list[list[Passage]]:
     """Stretches of sentences, up to all but one of them."""
-    longest = max(1, len(there) - 1)
+    longest = max(1, len(sentences) - 1)
     return (
-        [there[i : i + n] for n in range(1, longest + 1) for i in range(len(there) - n + 1)]
-        if len(there) > 1
+        [sentences[i : i + n] for n in range(1, longest + 1) for i in range(len(sentences) - n + 1)]
+        if len(sentences) > 1
         else []
     )
 
 
 def _is_lost(material: Material, run: list[Passage]) -> bool:
-    gone = " ".join(p.text for p in run)
+    lost_text = " ".join(p.text for p in run)
     remainder = material.text[: run[0].start] + material.text[run[-1].end :]
-    words = set(stems(gone))
+    words = set(stems(lost_text))
     return (
         len(words) > 1
         and len(stems(remainder)) >= _LEAST_LEFT
-        and material.truth.support(gone) >= _SUPPORT
+        and material.truth.support(lost_text) >= _SUPPORT
         and len(words & set(stems(remainder))) / len(words) < 0.7
     )
 
@@ -75,27 +75,27 @@ _MIXED = 6
 
 
 def find_order(material: Material, rng: random.Random) -> Edit | None:
-    there = [p for p in passages(material.text) if p.text[-1] in ".!?"]
-    if len(there) < _FEWEST:
+    sentences = [p for p in passages(material.text) if p.text[-1] in ".!?"]
+    if len(sentences) < _FEWEST:
         return None
-    before = [p.text for p in there]
-    after = list(before)
-    moves = rng.choice((1, 2, len(before)))
-    if moves == len(before):
-        after = after[::-1] if rng.random() < 0.5 else after[1::2] + after[::2]
+    texts = [p.text for p in sentences]
+    mixed = list(texts)
+    moves = rng.choice((1, 2, len(texts)))
+    if moves == len(texts):
+        mixed = mixed[::-1] if rng.random() < 0.5 else mixed[1::2] + mixed[::2]
     else:
         for _ in range(moves):
-            moved = after.pop(rng.randrange(len(after)))
-            far = [i for i in range(len(after) + 1) if abs(i - before.index(moved)) >= len(before) // 2]
-            after.insert(rng.choice(far), moved)
-    if after == before:
+            passage = mixed.pop(rng.randrange(len(mixed)))
+            at = [i for i in range(len(mixed) + 1) if abs(i - texts.index(passage)) >= len(texts) // 2]
+            mixed.insert(rng.choice(at), passage)
+    if mixed == texts:
         return None
-    misplaced = sum(old != new for old, new in zip(before, after, strict=True))
-    points = 4 if moves == len(before) and len(before) >= _MIXED else 3 if moves == len(before) else moves
+    misplaced = sum(old != new for old, new in zip(texts, mixed, strict=True))
+    points = 4 if moves == len(texts) and len(texts) >= _MIXED else 3 if moves == len(texts) else moves
     text = material.text
-    gaps = [text[a.end : b.start] for a, b in pairwise(there)]
-    written = "".join(piece + gap for piece, gap in zip(after, [*gaps, ""], strict=True))
-    return Edit(there[0].start, there[-1].end, written, points) if misplaced > 1 else None
+    gaps = [text[a.end : b.start] for a, b in pairwise(sentences)]
+    rewritten = "".join(piece + gap for piece, gap in zip(mixed, [*gaps, ""], strict=True))
+    return Edit(sentences[0].start, sentences[-1].end, rewritten, points) if misplaced > 1 else None
 
 
 EMPTY = (
@@ -115,19 +115,19 @@ EMPTY = (
 
 def find_repetition(material: Material, rng: random.Random) -> Edit | None:
     text = material.text
-    there = [p for p in passages(text) if len(p.text.split()) > 2 and p.text[-1] in ".!?"]
-    if not there:
+    sentences = [p for p in passages(text) if len(p.text.split()) > 2 and p.text[-1] in ".!?"]
+    if not sentences:
         return None
     share = rng.choice((0.1, 0.2, 0.4, 0.7, 1.0))
     pieces: list[str] = []
     while not pieces or (sum(map(len, pieces)) < share * len(text) and len(pieces) < 8):
-        again = rng.choice(there).text
-        piece = rng.choice((again, rng.choice(EMPTY), f"Again, {again[0].lower()}{again[1:]}"))
+        repeated = rng.choice(sentences).text
+        piece = rng.choice((repeated, rng.choice(EMPTY), f"Again, {repeated[0].lower()}{repeated[1:]}"))
         if piece not in pieces:
             pieces.append(piece)
         elif len(pieces) > 5:
             break
-    place = rng.choice(there).end if len(pieces) == 1 else there[-1].end
+    place = rng.choice(sentences).end if len(pieces) == 1 else sentences[-1].end
     added = sum(map(len, pieces)) / (len(text) + sum(map(len, pieces)))
     points = 1 if len(pieces) == 1 and added < 0.34 else 2 if added < 0.34 else 3 if added < 0.5 else 4
     return Edit(place, place, "".join(f" {piece}" for piece in pieces), points)
@@ -163,7 +163,7 @@ _SHORTEST = 4
 
 
 def find_fabrication(material: Material, rng: random.Random) -> Edit | None:
-    there = passages(material.text)
+    sentences = passages(material.text)
     known_words = material.truth.vocabulary | frozenset(stems(material.text))
     candidates = [*rng.sample(material.foreign, min(12, len(material.foreign))), *rng.sample(INVENTED, 3)]
     for sentence in candidates:
@@ -172,10 +172,10 @@ def find_fabrication(material: Material, rng: random.Random) -> Edit | None:
             continue
         if len(words & known_words) / len(words) > _MOST_SUPPORT:
             continue
-        written = sentence if sentence[-1] in ".!?" else f"{sentence.rstrip(' ;,')}."
-        written = written[0].upper() + written[1:]
-        breaks = [p.end for p in there if material.text[p.end - 1] in ".!?"] or [len(material.text)]
+        addition = sentence if sentence[-1] in ".!?" else f"{sentence.rstrip(' ;,')}."
+        addition = addition[0].upper() + addition[1:]
+        breaks = [p.end for p in sentences if material.text[p.end - 1] in ".!?"] or [len(material.text)]
         place = rng.choice(breaks)
         lead = " " if re.search(r"[.!?]\s*\Z", material.text[:place]) else ". "
-        return Edit(place, place, lead + written, 3)
+        return Edit(place, place, lead + addition, 3)
     return None

@@ -126,8 +126,8 @@ class TrainFile(BaseModel):
     @property
     def settings(self) -> Recipe:
         """The recipe with what the file says instead of it."""
-        own = {"method": self.method, "sft": self.sft, "dpo": self.dpo or None}
-        return RECIPES[self.recipe].model_copy(update={k: v for k, v in own.items() if v is not None})
+        overrides = {"method": self.method, "sft": self.sft, "dpo": self.dpo or None}
+        return RECIPES[self.recipe].model_copy(update={k: v for k, v in overrides.items() if v is not None})
 
     @field_validator("cases", "ratings", "base", "gguf")
     @classmethod

@@ -42,15 +42,15 @@ class TrainedModel:
         torch.manual_seed(seed)
         self.method = method
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        where: dict[str, Any] = (
+        source: dict[str, Any] = (
             {"pretrained_model_name_or_path": base.parent, "gguf_file": base.name}
             if base.suffix == ".gguf"
             else {"pretrained_model_name_or_path": base}
         )
-        self.tokenizer: Any = AutoTokenizer.from_pretrained(**where)
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(**source)
         dtype = torch.bfloat16 if self.device == "cuda" else torch.float32
         self.model: Any = AutoModelForCausalLM.from_pretrained(
-            **where, dtype=dtype, **_four_bits(method, self.device)
+            **source, dtype=dtype, **_four_bits(method, self.device)
         )
         if method != "qlora":
             self.model.to(self.device)
@@ -93,14 +93,14 @@ class TrainedModel:
         laid_out = self.tokenizer.apply_chat_template(
             list(prompt), tokenize=False, add_generation_prompt=True
         )
-        whole = self.tokenizer.apply_chat_template([*prompt, answer], tokenize=False)
-        said = (
-            whole[len(laid_out) :]
-            if whole.startswith(laid_out)
+        dialogue = self.tokenizer.apply_chat_template([*prompt, answer], tokenize=False)
+        ending = (
+            dialogue[len(laid_out) :]
+            if dialogue.startswith(laid_out)
             else answer["content"] + self.tokenizer.eos_token
         )
-        before = self.tokenizer(laid_out, add_special_tokens=False)["input_ids"]
-        return [*before, *self.tokenizer(said, add_special_tokens=False)["input_ids"]], len(before)
+        prefix = self.tokenizer(laid_out, add_special_tokens=False)["input_ids"]
+        return [*prefix, *self.tokenizer(ending, add_special_tokens=False)["input_ids"]], len(prefix)
 
     def log_likelihoods(
         self, batch: Sequence[tuple[list[int], int]], model: Any = None
@@ -109,21 +109,21 @@ class TrainedModel:
         width = max(len(tokens) for tokens, _ in batch)
         ids = torch.zeros((len(batch), width), dtype=torch.long)
         read = torch.zeros((len(batch), width), dtype=torch.long)
-        counted = torch.zeros((len(batch), width), dtype=torch.bool)
+        in_answer = torch.zeros((len(batch), width), dtype=torch.bool)
         for row, (tokens, start) in enumerate(batch):
             ids[row, : len(tokens)] = torch.tensor(tokens)
             read[row, : len(tokens)] = 1
-            counted[row, start : len(tokens)] = True
-        ids, read, counted = (tensor.to(self.device) for tensor in (ids, read, counted))
+            in_answer[row, start : len(tokens)] = True
+        ids, read, in_answer = (tensor.to(self.device) for tensor in (ids, read, in_answer))
         # Only the answers' tokens are predicted: all of a long prompt's would fill the memory for nothing.
-        first = min(start for _, start in batch)
+        start_at = min(start for _, start in batch)
         read_by = model or self.model
         output = read_by(
-            input_ids=ids, attention_mask=read, use_cache=False, logits_to_keep=width - first + 1
+            input_ids=ids, attention_mask=read, use_cache=False, logits_to_keep=width - start_at + 1
         )
-        logits, counted = output.logits[:, :-1].float(), counted[:, first:]
-        tensor = -F.cross_entropy(logits.transpose(1, 2), ids[:, first:], reduction="none") * counted
-        return tensor.sum(1), counted.sum(1)
+        logits, in_answer = output.logits[:, :-1].float(), in_answer[:, start_at:]
+        tensor = -F.cross_entropy(logits.transpose(1, 2), ids[:, start_at:], reduction="none") * in_answer
+        return tensor.sum(1), in_answer.sum(1)
 
     @contextmanager
     def as_reference(self) -> Iterator[Any]:
@@ -186,9 +186,9 @@ def dpo_loss(
 ) -> tuple[torch.Tensor, dict[str, float]]:
     chosen, rejected = ([pair[side] for pair in batch] for side in (0, 1))
     with judge.as_reference() as reference, torch.no_grad():
-        was = judge.log_likelihoods(chosen, reference)[0] - judge.log_likelihoods(rejected, reference)[0]
-    now = judge.log_likelihoods(chosen)[0] - judge.log_likelihoods(rejected)[0]
-    margin = beta * (now - was)
+        base_gap = judge.log_likelihoods(chosen, reference)[0] - judge.log_likelihoods(rejected, reference)[0]
+    gap = judge.log_likelihoods(chosen)[0] - judge.log_likelihoods(rejected)[0]
+    margin = beta * (gap - base_gap)
     return -F.logsigmoid(margin).mean(), {"margin": float(margin.detach().mean())}
 
 
@@ -210,23 +210,23 @@ def train_stage(
     optimiser = torch.optim.AdamW([weights for _, weights in judge.learnt], lr=settings.rate)
     at: dict[str, Any] = {"step": 0, "looks": [], "best": None, "losses": [], "ended": ""}
     if checkpoint is not None and checkpoint.exists():
-        saved = torch.load(checkpoint, map_location=judge.device, weights_only=False)
-        at = saved["at"]
-        _restore(judge, saved["weights"])
-        optimiser.load_state_dict(saved["optimiser"])
-        torch.set_rng_state(saved["chance"].cpu())
+        state = torch.load(checkpoint, map_location=judge.device, weights_only=False)
+        at = state["at"]
+        _restore(judge, state["weights"])
+        optimiser.load_state_dict(state["optimiser"])
+        torch.set_rng_state(state["chance"].cpu())
     while not at["ended"]:
         judge.model.train()
         step = at["step"]
         order = list(range(len(rows)))
         random.Random(f"{seed} {stage} {step // an_epoch}").shuffle(order)
-        first = step % an_epoch * settings.batch
+        start = step % an_epoch * settings.batch
         share = (step + 1) / total
         for group in optimiser.param_groups:
             group["lr"] = (
                 settings.rate * min(1.0, share / WARM_UP) * 0.5 * (1 + math.cos(math.pi * step / total))
             )
-        loss, more = loss_of([rows[i] for i in order[first : first + settings.batch]])
+        loss, metrics = loss_of([rows[i] for i in order[start : start + settings.batch]])
         if not torch.isfinite(loss):
             raise VenireError(f"the loss of {stage} is not a number at step {step}", remedy="lower its rate")
         loss.backward()
@@ -234,7 +234,7 @@ def train_stage(
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         at["step"] += 1
-        at["losses"].append({"step": step, "loss": float(loss.detach()), **more})
+        at["losses"].append({"step": step, "loss": float(loss.detach()), **metrics})
         report({"stage": stage, "step": at["step"], "of": total, **at["losses"][-1]})
         if at["step"] == total:
             at["ended"] = "every step was taken"
@@ -269,10 +269,10 @@ def dev_loss(
     judge.model.eval()
     total: dict[str, float] = {}
     with torch.no_grad():
-        for first in range(0, len(rows), batch):
-            part = rows[first : first + batch]
-            loss, more = loss_of(part)
-            for key, value in {"loss": float(loss), **more}.items():
+        for start in range(0, len(rows), batch):
+            part = rows[start : start + batch]
+            loss, metrics = loss_of(part)
+            for key, value in {"loss": float(loss), **metrics}.items():
                 total[key] = total.get(key, 0.0) + value * len(part) / len(rows)
     return total
 

@@ -55,15 +55,15 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
     examples = examples_from(file)
     plan = _plan(file, examples)
     if (folder / DONE).exists():
-        done: dict[str, Any] = json.loads((folder / DONE).read_text(encoding="utf-8"))
-        if done["plan"] == plan:
-            return done
+        earlier_result: dict[str, Any] = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        if earlier_result["plan"] == plan:
+            return earlier_result
         raise VenireError(f"{folder} holds another training", remedy="name another folder")
     partial = folder / PARTIAL
     _check_same(partial, plan, folder)
     write_examples(examples, folder / "examples")
     trainer = _trainer()
-    started = time.monotonic()
+    start = time.monotonic()
     recipe = file.settings
     held_back = _dev_cases(file)
     sft, dpo = (_split(rows, held_back) for rows in (examples.upsampled, examples.preferences))
@@ -94,7 +94,7 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
         "base": {"name": file.base.name, "sha256": base_sha256(file.base)},
         "examples": examples.summary(), "dev_cases": len(held_back),
         "settings": {"sft": recipe.sft.model_dump(), "dpo": recipe.dpo.model_dump() if wants_dpo else None},
-        "search": trials, "stages": stages, "seconds": round(time.monotonic() - started, 1), "device": judge.device,
+        "search": trials, "stages": stages, "seconds": round(time.monotonic() - start, 1), "device": judge.device,
     }  # fmt: skip
     result["files"] = _write_model(judge, file, partial)
     for name in result["files"]:
@@ -183,14 +183,14 @@ def _best_recipe(
         json.loads(trials_file.read_text(encoding="utf-8")) if trials_file.exists() else []
     )
 
-    def dev_result(chosen: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
-        trial_settings = {"sft": chosen.model_dump(mode="json")}
+    def dev_result(sft_settings: SFTSettings, preferences: DPOSettings | None) -> dict[str, float]:
+        trial_settings = {"sft": sft_settings.model_dump(mode="json")}
         if preferences is not None:
             trial_settings["dpo"] = preferences.model_dump(mode="json")
         if earlier := next((trial for trial in trials if trial["settings"] == trial_settings), None):
             return earlier["dev"]  # type: ignore[no-any-return]
         judge = trainer.TrainedModel(file.base, recipe.method, file.seed)
-        stages: list[tuple[str, StageRows, Any]] = [("sft", sft, chosen)]
+        stages: list[tuple[str, StageRows, Any]] = [("sft", sft, sft_settings)]
         if preferences is not None and dpo is not None:
             stages.append(("dpo", dpo, preferences))
         looks: list[dict[str, float]] = []
@@ -198,18 +198,18 @@ def _best_recipe(
             judge.add_stage(stage, settings)
             train, dev = (_token_rows(judge, stage, rows) for rows in (split.train, split.dev))
             looks = trainer.train_stage(judge, stage, train, dev, settings, seed=file.seed)["dev"]
-        best = min(looks, key=lambda look: look["loss"])
-        trials.append({"settings": trial_settings, "dev": best, "chosen": False})
+        best_look = min(looks, key=lambda look: look["loss"])
+        trials.append({"settings": trial_settings, "dev": best_look, "chosen": False})
         write_atomically(trials_file, json.dumps(trials))
         of_stage = sum(trial["settings"].keys() == trial_settings.keys() for trial in trials)
-        report({**best, "stage": f"search {stages[-1][0]}", "step": of_stage, "of": search.trials + 1})
-        return best
+        report({**best_look, "stage": f"search {stages[-1][0]}", "step": of_stage, "of": search.trials + 1})
+        return best_look
 
-    best = search_sft(recipe.sft, search, lambda settings: dev_result(settings, None)["loss"], file.seed)
-    best_recipe = recipe.model_copy(update={"sft": best})
+    best_sft = search_sft(recipe.sft, search, lambda settings: dev_result(settings, None)["loss"], file.seed)
+    best_recipe = recipe.model_copy(update={"sft": best_sft})
     if dpo is not None and dpo.dev:
         best_dpo = search_dpo(
-            recipe.dpo, search, lambda settings: dev_result(best, settings)["margin"], file.seed
+            recipe.dpo, search, lambda settings: dev_result(best_sft, settings)["margin"], file.seed
         )
         best_recipe = best_recipe.model_copy(update={"dpo": best_dpo})
     chosen_settings = {stage: getattr(best_recipe, stage).model_dump(mode="json") for stage in ("sft", "dpo")}
@@ -222,11 +222,11 @@ def _best_recipe(
 
 def _plan(file: TrainFile, examples: Examples) -> str:
     """A hash of all that decides what comes out."""
-    said = file.model_dump(mode="json", exclude={"cases", "ratings", "base", "gguf"})
+    settings = file.model_dump(mode="json", exclude={"cases", "ratings", "base", "gguf"})
     rows = [examples.upsampled, examples.preferences, sorted(_dev_cases(file))]
     assert file.base is not None
     return hashlib.sha256(
-        json.dumps([said, rows, base_sha256(file.base)], sort_keys=True).encode()
+        json.dumps([settings, rows, base_sha256(file.base)], sort_keys=True).encode()
     ).hexdigest()
 
 
@@ -312,11 +312,11 @@ def _trial_row(trial: Mapping[str, Any]) -> str:
 
 
 def _first_and_last(outcome: Mapping[str, Any]) -> str:
-    first, last = (
+    first_step, last_step = (
         ", ".join(f"{k} {outcome[end][k]:.4f}" for k in ("loss", "margin") if k in outcome[end])
         for end in ("first", "last")
     )
-    return f"First step: {first}; last: {last}."
+    return f"First step: {first_step}; last: {last_step}."
 
 
 Settings = TypeVar("Settings", bound=StageSettings)

@@ -29,10 +29,10 @@ def find_number(material: Material, rng: random.Random) -> Edit | None:
     for place in places:
         if not numbers_in(place.group()) <= truth.numbers:
             continue
-        after = other_number(place.group(), numbers_used, rng)
-        if after is not None:
+        replacement = other_number(place.group(), numbers_used, rng)
+        if replacement is not None:
             grave = _GRAVE.match(text, place.end()) is not None
-            return Edit(place.start(), place.end(), after, 3 if grave else 2)
+            return Edit(place.start(), place.end(), replacement, 3 if grave else 2)
     return None
 
 
@@ -40,22 +40,22 @@ def other_number(before: str, numbers_used: frozenset[str], rng: random.Random) 
     """A number unlike `before` and those taken, in its form; None where there is none."""
     if before.lower() in _SPELLING:
         words = [word for word in _SPELLING if not numbers_in(word) & numbers_used]
-        chosen = rng.choice(words) if words else None
-        return chosen.capitalize() if chosen and before[0].isupper() else chosen
+        number_word = rng.choice(words) if words else None
+        return number_word.capitalize() if number_word and before[0].isupper() else number_word
     decimals = len(before.partition(".")[2])
     value = float(before)
     step = 10.0**-decimals
     if _YEAR.fullmatch(before):
         choices = [value + years for years in (-9, -6, -4, -3, -2, 2, 3, 4, 6)]
     else:
-        near = [value + step * k for k in (-23, -17, -11, -7, -4, -3, -2, 2, 3, 4, 6, 9, 12, 18, 26)]
-        choices = [*near, value * 2, value * 3, value * 10, value / 2, value * 1.5]
-    written = [
+        neighbours = [value + step * k for k in (-23, -17, -11, -7, -4, -3, -2, 2, 3, 4, 6, 9, 12, 18, 26)]
+        choices = [*neighbours, value * 2, value * 3, value * 10, value / 2, value * 1.5]
+    numerals = [
         f"{choice:.{decimals}f}" for choice in choices if choice > 0 and abs(choice - value) > value * 0.08
     ]
     free = [
         figure
-        for figure in written
+        for figure in numerals
         if figure != before and not numbers_in(figure) & numbers_used and float(figure) > 0
     ]
     return rng.choice(free) if free else None
@@ -90,22 +90,22 @@ _NEGATIONS = (
     (r"\b(never)\b(?= (?:smoked|had|been|used|drank|married))", "often"),
     (r"\b[Nn]one\b(?=\.)", {"None": "Several", "none": "several"}),
 )  # fmt: skip
-_NEGATED = tuple((re.compile(pattern), after) for pattern, after in _NEGATIONS)
+_NEGATED = tuple((re.compile(pattern), replacement) for pattern, replacement in _NEGATIONS)
 _SUPPORT = 0.3
 
 
 def find_negation(material: Material, rng: random.Random) -> Edit | None:
-    places = [(match, after) for pattern, after in _NEGATED for match in pattern.finditer(material.text)]
+    places = [(match, swap) for pattern, swap in _NEGATED for match in pattern.finditer(material.text)]
     rng.shuffle(places)
-    for match, after in places:
+    for match, swap in places:
         sentence = _sentence_at(material.text, match.start())
         if len(sentence.split()) > 1 and material.truth.support(sentence) < _SUPPORT:
             continue
-        if isinstance(after, dict):
-            written = after[match.group(1) if match.re.groups and match.group(1) in after else match.group()]
+        if isinstance(swap, dict):
+            negated = swap[match.group(1) if match.re.groups and match.group(1) in swap else match.group()]
         else:
-            written = match.expand(after)
-        return Edit(match.start(), match.end(), written, 3)
+            negated = match.expand(swap)
+        return Edit(match.start(), match.end(), negated, 3)
     return None
 
 
@@ -191,15 +191,15 @@ def find_term(material: Material, rng: random.Random) -> Edit | None:
     rng.shuffle(places)
     vocabulary = material.truth.vocabulary
     for place in places:
-        before = place.group()
-        if not set(stems(before)) <= vocabulary:
+        term = place.group()
+        if not set(stems(term)) <= vocabulary:
             continue
-        others = [term for term in terms_like(before) if not set(stems(term)) & vocabulary]
-        if others:
-            after = rng.choice(others)
-            if before[0].isupper():
-                after = after[0].upper() + after[1:]
-            return Edit(place.start(), place.end(), after, 2 if before.lower() in _SMALL else 3)
+        terms = [term for term in terms_like(term) if not set(stems(term)) & vocabulary]
+        if terms:
+            replacement = rng.choice(terms)
+            if term[0].isupper():
+                replacement = replacement[0].upper() + replacement[1:]
+            return Edit(place.start(), place.end(), replacement, 2 if term.lower() in _SMALL else 3)
     return None
 
 
@@ -223,13 +223,13 @@ _STIGMATIZING = (
     (r"\b(?:woman|female|lady)\b", ("hysterical woman", "attention seeker", "demanding woman")),
     (r"\b(?:She|He) (?=was|is|has|had|left|came|returned)", ("The malingerer ", "The addict ", "This manipulative patient ")),
 )  # fmt: skip
-_STIGMATIZED = tuple((re.compile(pattern), after) for pattern, after in _STIGMATIZING)
+_STIGMATIZED = tuple((re.compile(pattern), replacement) for pattern, replacement in _STIGMATIZING)
 
 
 def find_stigma(material: Material, rng: random.Random) -> Edit | None:
-    places = [(match, after) for pattern, after in _STIGMATIZED for match in pattern.finditer(material.text)]
+    places = [(match, swaps) for pattern, swaps in _STIGMATIZED for match in pattern.finditer(material.text)]
     if not places:
         return None
-    match, after = rng.choice(places)
-    written = rng.choice(after)
-    return Edit(match.start(), match.end(), written, 1)
+    match, swaps = rng.choice(places)
+    replacement = rng.choice(swaps)
+    return Edit(match.start(), match.end(), replacement, 1)

@@ -99,10 +99,10 @@ def alignment_accuracy(
         VenireError: The gold names a place that there is not.
     """
     for side, count in (("said", said), ("heard", heard)):
-        last = max((place for group in gold for place in getattr(group, side)), default=-1)
-        if last >= count:
+        last_place = max((place for group in gold for place in getattr(group, side)), default=-1)
+        if last_place >= count:
             raise VenireError(
-                f"the gold alignment names place {last} of what was {side}, of which there are {count}",
+                f"the gold alignment names place {last_place} of what was {side}, of which there are {count}",
                 remedy="check that it is of these two transcripts, and which speaker's utterances it counts",
             )
     links, gold_links = _links(groups), _links(gold)

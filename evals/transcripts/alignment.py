@@ -125,8 +125,8 @@ class Alignment(BaseModel):
     def match_kind(self, group: AlignedGroup) -> MatchKind:
         if len(group.said) > 1 or len(group.heard) > 1:
             return "multi_fragment"
-        same = spoken_words(self.said_text(group)) == spoken_words(self.heard_text(group))
-        return "exact" if same else "fuzzy"
+        is_exact = spoken_words(self.said_text(group)) == spoken_words(self.heard_text(group))
+        return "exact" if is_exact else "fuzzy"
 
     def to_json(self) -> dict[str, Any]:
         """The alignment as a document: the groups with their texts, and everything that `model_validate` needs."""
@@ -196,9 +196,9 @@ def read_alignment(path: Path) -> Alignment:
     try:
         return Alignment.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InvalidFile(f"{path}: {where}: {first['msg']}", remedy=remedy) from None
+        detail = error.errors()[0]
+        place = ".".join(map(str, detail["loc"]))
+        raise InvalidFile(f"{path}: {place}: {detail['msg']}", remedy=remedy) from None
 
 
 def read_groups(path: Path) -> tuple[AlignedGroup, ...]:
@@ -216,7 +216,7 @@ def read_groups(path: Path) -> tuple[AlignedGroup, ...]:
     return tuple(group for group in groups if group.said and group.heard)
 
 
-def _group(row: Any, names: Sequence[str], where: str) -> AlignedGroup:
+def _group(row: Any, names: Sequence[str], place: str) -> AlignedGroup:
     sides = [row.get(name) if isinstance(row, dict) else None for name in names]
     places = [[side] if isinstance(side, int) else side for side in sides]
     for side in places:
@@ -224,7 +224,7 @@ def _group(row: Any, names: Sequence[str], where: str) -> AlignedGroup:
             isinstance(p, int) and not isinstance(p, bool) and p >= 0 for p in side
         ):
             raise InvalidFile(
-                f"{where}: {' and '.join(names)} are not both lists of places", remedy=_ALIGNMENT_FILES
+                f"{place}: {' and '.join(names)} are not both lists of places", remedy=_ALIGNMENT_FILES
             )
     return AlignedGroup(said=tuple(places[0] or ()), heard=tuple(places[1] or ()))
 
@@ -243,24 +243,26 @@ def alignment_cases(
         return []
     rows: list[tuple[tuple[int, ...], dict[str, Any]]] = []
     for group in alignment.groups:
-        said, heard = alignment.said_text(group), alignment.heard_text(group)
-        same = spoken_words(said) == spoken_words(heard)
-        if not (differing and same):
-            rows.append((group.said, _case(alignment, group.said, said, heard, before)))
+        said_text, heard_text = alignment.said_text(group), alignment.heard_text(group)
+        is_exact = spoken_words(said_text) == spoken_words(heard_text)
+        if not (differing and is_exact):
+            rows.append((group.said, _case(alignment, group.said, said_text, heard_text, before)))
     for place in alignment.missed:
         rows.append(((place,), _case(alignment, (place,), alignment.said[place].text, "", before)))
     return [row for _, row in sorted(rows, key=lambda row: row[0])]
 
 
-def _case(alignment: Alignment, said: tuple[int, ...], text: str, heard: str, before: int) -> dict[str, Any]:
-    first = alignment.places[said[0]] if alignment.places else said[0]
+def _case(
+    alignment: Alignment, places: tuple[int, ...], text: str, heard: str, before: int
+) -> dict[str, Any]:
+    start = alignment.places[places[0]] if alignment.places else places[0]
     turns = alignment.turns or alignment.said
     context = "\n".join(
         f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
-        for turn in turns[max(0, first - before) : first]
+        for turn in turns[max(0, start - before) : start]
     )
     return {
-        "id": f"{alignment.name}-{'+'.join(map(str, said))}",
+        "id": f"{alignment.name}-{'+'.join(map(str, places))}",
         "reference": text,
         "output": heard or NOTHING,
         **({"source": context} if context else {}),
@@ -278,6 +280,6 @@ def _joined_text(utterances: Sequence[Utterance], places: Iterable[int]) -> str:
     return " ".join(filter(None, (utterances[place].text.strip() for place in places)))
 
 
-def _others(count: int, used: Iterable[Iterable[int]]) -> tuple[int, ...]:
-    grouped = {place for places in used for place in places}
+def _others(count: int, place_groups: Iterable[Iterable[int]]) -> tuple[int, ...]:
+    grouped = {place for places in place_groups for place in places}
     return tuple(place for place in range(count) if place not in grouped)

@@ -20,34 +20,34 @@ LOG_SHOWN = 50
 def alignment_sentences(alignment: Alignment) -> list[str]:
     """What was linked, and what was not."""
     if alignment.abstention is not None:
-        why = alignment.abstention
+        abstention = alignment.abstention
         return [
-            f"{alignment.aligner} gave no alignment ({why.reason}: {why.detail}); nothing is called missed on its account."
+            f"{alignment.aligner} gave no alignment ({abstention.reason}: {abstention.detail}); nothing is called missed on its account."
         ]
-    joined = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
+    joined_count = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [
         f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
-        f"{alignment.aligner}, {joined} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
+        f"{alignment.aligner}, {joined_count} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
         f"{len(alignment.unused)}; changes by rules: {len(alignment.log)}."
     ]
 
 
 def alignment_table(alignment: Alignment) -> Table:
     """The two talks side by side in the terminal."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("said", "", "heard", ""):
-        shown.add_column(column, overflow="fold")
-    for said, heard in _rows(alignment):
-        shown.add_row(
-            _numbers(said), _words(alignment.said, said) or "(nobody)", _numbers(heard), _words(alignment.heard, heard) or "(nothing)"
+        table.add_column(column, overflow="fold")
+    for said_places, heard_places in _rows(alignment):
+        table.add_row(
+            _numbers(said_places), _words(alignment.said, said_places) or "(nobody)", _numbers(heard_places), _words(alignment.heard, heard_places) or "(nothing)"
         )  # fmt: skip
-    return shown
+    return table
 
 
 def alignment_view(alignment: Alignment) -> Html:
     """The picture as a part of a page: a row a group, in the order in which things were said."""
     heads = [element("th", {"scope": "col"}, words) for words in ("said", "link", "heard")]
-    rows = [_row(alignment, said, heard) for said, heard in _rows(alignment)]
+    rows = [_row(alignment, said_places, heard_places) for said_places, heard_places in _rows(alignment)]
     return element(
         "div",
         {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "The two talks side by side"},
@@ -89,45 +89,45 @@ def _rows(alignment: Alignment) -> Iterator[tuple[Sequence[int], Sequence[int]]]
     yield from (((), (place,)) for place in unused)
 
 
-def _row(alignment: Alignment, said: Sequence[int], heard: Sequence[int]) -> Html:
-    left, right = _marked_words(alignment, said, heard)
+def _row(alignment: Alignment, places: Sequence[int], others: Sequence[int]) -> Html:
+    text_a, text_b = _marked_words(alignment, places, others)
     if alignment.abstention is not None:
         link = ""
-    elif said and heard:
-        group = AlignedGroup(said=tuple(said), heard=tuple(heard))
+    elif places and others:
+        group = AlignedGroup(said=tuple(places), heard=tuple(others))
         link = f"{alignment.match_kind(group).replace('_', ' ')} {alignment.group_similarity(group):.2f}"
     else:
-        link = "missed" if said else "said by nobody"
+        link = "missed" if places else "said by nobody"
     cells = [
-        element("td", {"data-label": "said", "dir": "auto"}, _pieces(alignment.said, said), left),
+        element("td", {"data-label": "said", "dir": "auto"}, _pieces(alignment.said, places), text_a),
         element("td", {"data-label": "link"}, link),
-        element("td", {"data-label": "heard", "dir": "auto"}, _pieces(alignment.heard, heard), right),
+        element("td", {"data-label": "heard", "dir": "auto"}, _pieces(alignment.heard, others), text_b),
     ]
-    return element("tr", {"class": "linked" if said and heard else "alone"}, cells)
+    return element("tr", {"class": "linked" if places and others else "alone"}, cells)
 
 
 def _pieces(utterances: Sequence[Utterance], places: Sequence[int]) -> Html:
     """The numbers of the pieces, with the time of the first."""
-    first = utterances[places[0]].start if places else None
-    when = f" at {first:.1f} s" if first is not None and first < 1e6 else ""
+    seconds = utterances[places[0]].start if places else None
+    when = f" at {seconds:.1f} s" if seconds is not None and seconds < 1e6 else ""
     return element("span", {"class": "soft"}, f"{_numbers(places)}{when} ") if places else fragment()
 
 
 def _marked_words(
-    alignment: Alignment, said: Sequence[int], heard: Sequence[int]
+    alignment: Alignment, said_places: Sequence[int], heard_places: Sequence[int]
 ) -> tuple[list[Child], list[Child]]:
     """Both texts word by word, what the other side lacks struck through on the left and marked on the right."""
-    left, right = _words(alignment.said, said).split(), _words(alignment.heard, heard).split()
-    if not said or not heard or alignment.abstention is not None:
-        return [" ".join(left)], [" ".join(right)]
-    left_keys, right_keys = (["".join(spoken_words(word)) for word in side] for side in (left, right))
-    matcher = SequenceMatcher(None, left_keys, right_keys, autojunk=False)
+    texts, words = _words(alignment.said, said_places).split(), _words(alignment.heard, heard_places).split()
+    if not said_places or not heard_places or alignment.abstention is not None:
+        return [" ".join(texts)], [" ".join(words)]
+    said_keys, heard_keys = (["".join(spoken_words(word)) for word in side] for side in (texts, words))
+    matcher = SequenceMatcher(None, said_keys, heard_keys, autojunk=False)
     on_left: list[Child] = []
     on_right: list[Child] = []
-    for step, start, end, first, last in matcher.get_opcodes():
-        for word, key in zip(left[start:end], left_keys[start:end], strict=True):
+    for step, start, end, heard_start, heard_end in matcher.get_opcodes():
+        for word, key in zip(texts[start:end], said_keys[start:end], strict=True):
             on_left += [word if step == "equal" or not key else element("del", None, word), " "]
-        for word in right[first:last]:
+        for word in words[heard_start:heard_end]:
             on_right += [word if step == "equal" else element("mark", None, word), " "]
     return on_left, on_right
 

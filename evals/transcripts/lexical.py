@@ -43,13 +43,13 @@ Gains = dict[tuple[int, int], list[tuple[int, int, float]]]
 
 def lexical_alignment(alignment: Alignment) -> Alignment:
     """The alignment with the best groups by words and, where both talks have times and their clocks agree, by time."""
-    said = [_content(utterance.text) for utterance in alignment.said]
-    heard = [_content(utterance.text) for utterance in alignment.heard]
-    gains = _gains(said, heard, _window(said, heard))
-    groups = _best_groups(len(said), len(heard), gains)
-    offset = _clock_offset(alignment, groups, said)
+    said_words = [_content(utterance.text) for utterance in alignment.said]
+    heard_words = [_content(utterance.text) for utterance in alignment.heard]
+    gains = _gains(said_words, heard_words, _window(said_words, heard_words))
+    groups = _best_groups(len(said_words), len(heard_words), gains)
+    offset = _clock_offset(alignment, groups, said_words)
     if offset is not None:
-        groups = _best_groups(len(said), len(heard), _gains_less_time(alignment, gains, offset))
+        groups = _best_groups(len(said_words), len(heard_words), _gains_less_time(alignment, gains, offset))
     return alignment.model_copy(update={"groups": groups, "aligner": "lexical"})
 
 
@@ -57,22 +57,22 @@ def _content(text: str) -> list[str]:
     return [word for word in spoken_words(text) if word not in FILLERS]
 
 
-def _window(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> Window:
+def _window(said_words: Sequence[Sequence[str]], heard_words: Sequence[Sequence[str]]) -> Window:
     """All segments in a talk of usual length; in a long one those about a path through runs of words found once on each side."""
-    if len(said) * len(heard) <= SMALL:
-        return lambda place: range(len(heard))
-    anchors = _rising(sorted(_anchors(said, heard)))
-    ends = [(-1, -1), *anchors, (len(said), len(heard))]
+    if len(said_words) * len(heard_words) <= SMALL:
+        return lambda place: range(len(heard_words))
+    anchors = _rising(sorted(_anchors(said_words, heard_words)))
+    ends = [(-1, -1), *anchors, (len(said_words), len(heard_words))]
     starts = [place for place, _ in ends]
 
     def near(place: int) -> range:
-        after = min(bisect_left(starts, place), len(ends) - 1)
-        (before, low), (next_anchor, high) = ends[max(after - 1, 0)], ends[after]
-        along = (place - before) / max(next_anchor - before, 1)
+        anchor = min(bisect_left(starts, place), len(ends) - 1)
+        (previous, low), (next_anchor, high) = ends[max(anchor - 1, 0)], ends[anchor]
+        along = (place - previous) / max(next_anchor - previous, 1)
         middle = round(low + along * (high - low))
         # Between two anchors far apart the path is a guess, and the reach grows with the gap.
         reach = REACH + min(3 * REACH, (high - low) // 4)
-        return range(max(0, middle - reach), min(len(heard), middle + reach + 1))
+        return range(max(0, middle - reach), min(len(heard_words), middle + reach + 1))
 
     return near
 
@@ -85,51 +85,51 @@ def _anchors(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]]) -> I
             for three in zip(words, words[1:], words[2:], strict=False):
                 place_by_run[three] = None if three in place_by_run else place
         places.append(place_by_run)
-    for run, first in places[0].items():
-        second = places[1].get(run)
-        if first is not None and second is not None:
-            yield first, second
+    for run, said_at in places[0].items():
+        heard_at = places[1].get(run)
+        if said_at is not None and heard_at is not None:
+            yield said_at, heard_at
 
 
 def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest run of pairs that rises on both sides."""
     tails: list[int] = []
     ends: list[int] = []
-    before: list[int] = []
-    for number, (_, second) in enumerate(pairs):
-        at = bisect_left(tails, second)
-        tails[at : at + 1] = [second]
+    predecessors: list[int] = []
+    for number, (_, heard_at) in enumerate(pairs):
+        at = bisect_left(tails, heard_at)
+        tails[at : at + 1] = [heard_at]
         ends[at : at + 1] = [number]
-        before.append(ends[at - 1] if at else -1)
+        predecessors.append(ends[at - 1] if at else -1)
     longest: list[tuple[int, int]] = []
     number = ends[-1] if ends else -1
     while number >= 0:
         longest.append(pairs[number])
-        number = before[number]
+        number = predecessors[number]
     return longest[::-1]
 
 
-def _gains(said: Sequence[Sequence[str]], heard: Sequence[Sequence[str]], window: Window) -> Gains:
+def _gains(said_text: Sequence[Sequence[str]], heard_text: Sequence[Sequence[str]], window: Window) -> Gains:
     """What each possible group earns by its words."""
-    same = _SameWords(word for words in heard for word in words)
+    same_words = _SameWords(word for words in heard_text for word in words)
     gains: Gains = {}
-    for place in range(len(said)):
-        for size, most in SHAPES.items():
-            if place + size > len(said):
+    for place in range(len(said_text)):
+        for size, segment_limit in SHAPES.items():
+            if place + size > len(said_text):
                 continue
-            words = [word for part in said[place : place + size] for word in part]
-            places = same.places(words)
-            full = (1 << len(words)) - 1
+            words = [word for part in said_text[place : place + size] for word in part]
+            places = same_words.places(words)
+            mask = (1 << len(words)) - 1
             for start in window(place):
-                row, length = full, 0
+                row, length = mask, 0
                 # A first segment that shares no word is better left alone than joined.
-                stray = heard[start] and places.keys().isdisjoint(heard[start])
-                longest = min(1 if stray else most, len(heard) - start)
+                stray = heard_text[start] and places.keys().isdisjoint(heard_text[start])
+                longest = min(1 if stray else segment_limit, len(heard_text) - start)
                 for count in range(1, longest + 1):
-                    for word in heard[start + count - 1]:
+                    for word in heard_text[start + count - 1]:
                         hit = row & places.get(word, 0)
-                        row = (row + hit | row - hit) & full
-                    length += len(heard[start + count - 1])
+                        row = (row + hit | row - hit) & mask
+                    length += len(heard_text[start + count - 1])
                     common = len(words) - row.bit_count()
                     if not common and size + count > 2:
                         continue
@@ -159,9 +159,9 @@ class _SameWords:
 
     def _close_to(self, word: str) -> frozenset[str]:
         if word not in self._close:
-            near = {*self._by_start.get(word[:1], ()), *self._by_end.get(word[-2:], ())}
+            candidates = {*self._by_start.get(word[:1], ()), *self._by_end.get(word[-2:], ())}
             self._close[word] = frozenset(
-                candidate for candidate in near if candidate == word or _is_close(word, candidate)
+                candidate for candidate in candidates if candidate == word or _is_close(word, candidate)
             )
         return self._close[word]
 
@@ -170,15 +170,15 @@ def _is_close(word: str, candidate: str) -> bool:
     shorter, longer = sorted((len(word), len(candidate)))
     if shorter < 3 or 2 * shorter < CLOSE * (shorter + longer):
         return False
-    full = (1 << len(word)) - 1
-    row = full
+    mask = (1 << len(word)) - 1
+    row = mask
     for letter in candidate:
         hit = row & sum(1 << place for place, character in enumerate(word) if character == letter)
-        row = (row + hit | row - hit) & full
+        row = (row + hit | row - hit) & mask
     return 2 * (len(word) - row.bit_count()) >= CLOSE * (len(word) + len(candidate))
 
 
-def _best_groups(said: int, heard: int, gains: Gains) -> tuple[AlignedGroup, ...]:
+def _best_groups(said_count: int, heard_count: int, gains: Gains) -> tuple[AlignedGroup, ...]:
     """The groups of the dearest path from the start of both talks to their end.
 
     Only places that a group starts at or ends at are visited: between them utterances and segments are skipped, at a
@@ -187,22 +187,22 @@ def _best_groups(said: int, heard: int, gains: Gains) -> tuple[AlignedGroup, ...
     by_said: dict[int, list[tuple[int, list[tuple[int, int, float]]]]] = {}
     for (place, start), options in gains.items():
         by_said.setdefault(place, []).append((start, options))
-    best = _RunningBest(heard + 1)
+    running = _RunningBest(heard_count + 1)
     paths: list[tuple[int, int, int, int, int]] = []
     """What came before, then where the group starts and how long it is on either side."""
     arriving: dict[int, list[tuple[int, float, int]]] = {}
-    best.offer(0, 0.0, -1)
-    for place in range(said + 1):
+    running.offer(0, 0.0, -1)
+    for place in range(said_count + 1):
         for end, value, path in arriving.pop(place, ()):
-            best.offer(end, value, path)
+            running.offer(end, value, path)
         for start, options in by_said.get(place, ()):
-            value, path = best.at(start)
+            value, path = running.at(start)
             for size, count, gain in options:
                 # Skips are paid for by position, so that a path's worth is the same wherever it is compared.
                 total = value + gain + SKIP_COST * (size + count)
                 paths.append((path, place, size, start, count))
                 arriving.setdefault(place + size, []).append((start + count, total, len(paths) - 1))
-    _, path = best.at(heard)
+    _, path = running.at(heard_count)
     groups: list[AlignedGroup] = []
     while path >= 0:
         path, place, size, start, count = paths[path]
@@ -234,15 +234,15 @@ class _RunningBest:
 
 
 def _clock_offset(
-    alignment: Alignment, groups: Sequence[AlignedGroup], said: Sequence[Sequence[str]]
+    alignment: Alignment, groups: Sequence[AlignedGroup], said_words: Sequence[Sequence[str]]
 ) -> float | None:
     """By how many seconds the clock of what was heard is ahead; None where times are missing or do not agree."""
     differences = [
-        later - earlier
+        heard_start - said_start
         for group in groups
-        if sum(len(said[place]) for place in group.said) > 2
-        and (earlier := alignment.said[group.said[0]].start) is not None
-        and (later := alignment.heard[group.heard[0]].start) is not None
+        if sum(len(said_words[place]) for place in group.said) > 2
+        and (said_start := alignment.said[group.said[0]].start) is not None
+        and (heard_start := alignment.heard[group.heard[0]].start) is not None
     ]
     if len(differences) < 3:
         return None

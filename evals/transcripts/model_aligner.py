@@ -55,7 +55,7 @@ async def model_alignment(alignment: Alignment, settings: ModelSettings, court: 
         rng=court.rng,
     )
     try:
-        filled = await gateway.fill(
+        reply = await gateway.fill(
             _prompt(alignment), AlignmentAnswer, check=lambda answer: _problem(answer, alignment)
         )
     except FillFailed as failed:
@@ -65,7 +65,7 @@ async def model_alignment(alignment: Alignment, settings: ModelSettings, court: 
     except ModelUnreachable as lost:
         abstention = AlignerAbstention(reason="unavailable", detail=lost.problem)
     else:
-        groups = tuple(AlignedGroup(said=tuple(g.said), heard=tuple(g.heard)) for g in filled.value.groups)
+        groups = tuple(AlignedGroup(said=tuple(g.said), heard=tuple(g.heard)) for g in reply.value.groups)
         return alignment.model_copy(update={"groups": groups, "aligner": name})
     return alignment.model_copy(update={"groups": (), "aligner": name, "abstention": abstention})
 
@@ -89,7 +89,7 @@ def _numbered_lines(utterances: Sequence[Utterance]) -> str:
 def _problem(answer: AlignmentAnswer, alignment: Alignment) -> str | None:
     """What is wrong with an answer; None for one that can be used."""
     for side, count in (("said", len(alignment.said)), ("heard", len(alignment.heard))):
-        last = -1
+        last_place = -1
         for group in answer.groups:
             places: list[int] = getattr(group, side)
             if not places:
@@ -97,11 +97,11 @@ def _problem(answer: AlignmentAnswer, alignment: Alignment) -> str | None:
             for earlier, place in zip([None, *places[:-1]], places, strict=True):
                 if not 0 <= place < count:
                     return f"{side} has no number {place}: they run from 0 to {count - 1}"
-                if place <= last:
+                if place <= last_place:
                     return f"{side} {place} stands twice, or out of order"
                 if earlier is not None and place != earlier + 1:
                     return f"{side} {earlier} and {place} are in one group, but not consecutive"
-                last = place
+                last_place = place
     return None
 
 

@@ -43,28 +43,28 @@ def refine(alignment: Alignment) -> Alignment:
 def _legal(alignment: Alignment, log: list[RefinementChange]) -> Iterator[AlignedGroup]:
     """The groups with places that exist, each once and in order; a group with an empty side is none."""
     for group in alignment.groups:
-        said = tuple(sorted({place for place in group.said if 0 <= place < len(alignment.said)}))
-        heard = tuple(sorted({place for place in group.heard if 0 <= place < len(alignment.heard)}))
-        if (said, heard) != (group.said, group.heard):
+        said_places = tuple(sorted({place for place in group.said if 0 <= place < len(alignment.said)}))
+        heard_places = tuple(sorted({place for place in group.heard if 0 <= place < len(alignment.heard)}))
+        if (said_places, heard_places) != (group.said, group.heard):
             log.append(
                 _change("legal-places", group, "places that do not exist, or stand twice, were taken out")
             )
-        if said and heard:
-            yield AlignedGroup(said=said, heard=heard)
+        if said_places and heard_places:
+            yield AlignedGroup(said=said_places, heard=heard_places)
 
 
 def _without_shared(
-    alignment: Alignment, groups: Groups, side: Side, rule: str, why: str, log: list[RefinementChange]
+    alignment: Alignment, groups: Groups, side: Side, rule: str, reason: str, log: list[RefinementChange]
 ) -> Groups:
     """Groups that share a place on `side` are one where the other side's places follow each other; else the most similar keeps it."""
     opposite: Side = "said" if side == "heard" else "heard"
-    while (shared := _first_shared(groups, side)) is not None:
-        place, holders = shared
+    while (shared_place := _first_shared(groups, side)) is not None:
+        place, holders = shared_place
         places = {at: sorted({n for group in holders for n in getattr(group, at)}) for at in (side, opposite)}
-        if all(later - earlier == 1 for earlier, later in pairwise(places[opposite])):
-            whole = AlignedGroup(said=tuple(places["said"]), heard=tuple(places["heard"]))
-            log.append(_change(rule, whole, f"{why} {place}"))
-            groups = [*(group for group in groups if group not in holders), whole]
+        if all(next_place - place_before == 1 for place_before, next_place in pairwise(places[opposite])):
+            merged = AlignedGroup(said=tuple(places["said"]), heard=tuple(places["heard"]))
+            log.append(_change(rule, merged, f"{reason} {place}"))
+            groups = [*(group for group in groups if group not in holders), merged]
             continue
         groups = _kept_by_best(alignment, groups, holders, side, place, log)
     return groups
@@ -93,8 +93,8 @@ def _kept_by_best(
             result.append(group)
             continue
         remaining = tuple(number for number in getattr(group, side) if number != place)
-        what = "segment" if side == "heard" else "utterance"
-        log.append(_change("duplicate-dropped", group, f"{what} {place} is kept where it is most similar"))
+        noun = "segment" if side == "heard" else "utterance"
+        log.append(_change("duplicate-dropped", group, f"{noun} {place} is kept where it is most similar"))
         if remaining:
             result.append(group.model_copy(update={side: remaining}))
     return result
@@ -102,25 +102,25 @@ def _kept_by_best(
 
 def _recover(alignment: Alignment, groups: Groups, log: list[RefinementChange]) -> bool:
     """Link each missed utterance to the most similar unused segment that lies between its neighbours' segments."""
-    used = {place for group in groups for place in group.heard}
+    busy = {place for group in groups for place in group.heard}
     aligned = {place for group in groups for place in group.said}
-    before = len(groups)
+    old_count = len(groups)
     for missed in (place for place in range(len(alignment.said)) if place not in aligned):
         free = (
-            place for place in _between_neighbours(missed, groups, len(alignment.heard)) if place not in used
+            place for place in _between_neighbours(missed, groups, len(alignment.heard)) if place not in busy
         )
         pairs = [AlignedGroup(said=(missed,), heard=(place,)) for place in free]
         best = max(pairs, key=alignment.group_similarity, default=None)
         if best is not None and (alike := alignment.group_similarity(best)) >= RECOVERED:
             log.append(_change("miss-recovered", best, f"similarity {alike:.3f}"))
             groups.append(best)
-            used.update(best.heard)
+            busy.update(best.heard)
     groups.sort(key=lambda group: (group.said, group.heard))
-    return len(groups) > before
+    return len(groups) > old_count
 
 
-def _between_neighbours(missed: int, groups: Iterable[AlignedGroup], heard: int) -> range:
-    low, high = 0, heard
+def _between_neighbours(missed: int, groups: Iterable[AlignedGroup], segment_count: int) -> range:
+    low, high = 0, segment_count
     for group in groups:
         if group.said[-1] < missed:
             low = max(low, group.heard[-1] + 1)
@@ -131,19 +131,19 @@ def _between_neighbours(missed: int, groups: Iterable[AlignedGroup], heard: int)
 
 def _join(alignment: Alignment, groups: Groups, log: list[RefinementChange]) -> bool:
     """Join unused segments to the group beside them, where that makes the two sides more similar."""
-    used = {place for group in groups for place in group.heard}
-    joined = False
+    used_segments = {place for group in groups for place in group.heard}
+    any_joined = False
     for number, group in enumerate(groups):
         for segment in (group.heard[0] - 1, group.heard[-1] + 1):
-            if 0 <= segment < len(alignment.heard) and segment not in used:
+            if 0 <= segment < len(alignment.heard) and segment not in used_segments:
                 longer = group.model_copy(update={"heard": tuple(sorted((*groups[number].heard, segment)))})
                 gain = alignment.group_similarity(longer) - alignment.group_similarity(groups[number])
                 if gain >= JOINED:
                     groups[number] = longer
-                    used.add(segment)
+                    used_segments.add(segment)
                     log.append(_change("fragments-joined", longer, f"similarity rises by {gain:.3f}"))
-                    joined = True
-    return joined
+                    any_joined = True
+    return any_joined
 
 
 def _change(rule: str, group: AlignedGroup, note: str) -> RefinementChange:

@@ -69,7 +69,7 @@ _TURN = re.compile(r"^\[(\d+):(\d{2})(?::(\d{2}))?\]\s*([^:]+):\s?(.*)$")
 _GRID_ITEM = re.compile(
     r'class\s*=\s*"(?P<kind>IntervalTier|TextTier)"|name\s*=\s*"(?P<name>(?:[^"]|"")*)"'
     r"|intervals\s*\[\d+\]:?|xmin\s*=\s*(?P<low>[-\d.eE+]+)|xmax\s*=\s*(?P<high>[-\d.eE+]+)"
-    r'|text\s*=\s*"(?P<text>(?:[^"]|"")*)"',
+    r'|text\s*=\s*"(?P<text>(?:[^"]|"")*)"'
 )
 _REMEDY = "write .jsonl (id, speaker, start, end, text, confidence), .TextGrid, .srt, .vtt, or JSON of Whisper or Deepgram"
 
@@ -116,19 +116,19 @@ def _rows(path: Path) -> Iterator[Utterance]:
         yield _utterance(row, f"{path}:{line}")
 
 
-def _utterance(row: dict[str, Any], where: str) -> Utterance:
+def _utterance(row: dict[str, Any], place: str) -> Utterance:
     fields = {name: row.get(name) for name in Utterance.model_fields if row.get(name) not in (None, "")}
     if "text" not in row:
         raise InvalidFile(
-            f"{where}: 'text' is missing", remedy="give every utterance its text, if only an empty one"
+            f"{place}: 'text' is missing", remedy="give every utterance its text, if only an empty one"
         )
     try:
         return Utterance.model_validate(fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
+        detail = error.errors()[0]
+        name = str(detail["loc"][0])
         raise InvalidFile(
-            f"{where}: {name}: {first['msg']}", remedy=f"correct {name}, or leave it out"
+            f"{place}: {name}: {detail['msg']}", remedy=f"correct {name}, or leave it out"
         ) from None
 
 
@@ -147,7 +147,7 @@ def _captions(path: Path) -> Iterator[Utterance]:
             number += 1
             continue
         start, end = _seconds(cue[1]), _seconds(cue[6])
-        before = lines[number - 1].strip() if number else ""
+        cue_name = lines[number - 1].strip() if number else ""
         number += 1
         words: list[str] = []
         while number < len(lines) and lines[number].strip():
@@ -156,7 +156,7 @@ def _captions(path: Path) -> Iterator[Utterance]:
         text = " ".join(words)
         voice = _VOICE.match(text)
         yield Utterance(
-            id="" if before.startswith("WEBVTT") else before,
+            id="" if cue_name.startswith("WEBVTT") else cue_name,
             speaker=voice[1].strip() if voice else "",
             start=start,
             end=end,
@@ -180,17 +180,17 @@ def _textgrid(path: Path) -> Iterator[Utterance]:
         raise InvalidFile(f"{path}: no interval tier in it", remedy="save it from Praat as a text file")
     utterances: list[Utterance] = []
     tier, low, high, inside = "", None, None, False
-    for item in _GRID_ITEM.finditer(text):
-        if item["kind"]:
-            inside = item["kind"] == "IntervalTier"
-        elif item["name"] is not None:
-            tier = item["name"].replace('""', '"')
-        elif item["low"]:
-            low = float(item["low"])
-        elif item["high"]:
-            high = float(item["high"])
-        elif item["text"] is not None and inside and item["text"].strip():
-            words = " ".join(item["text"].replace('""', '"').split())
+    for match in _GRID_ITEM.finditer(text):
+        if match["kind"]:
+            inside = match["kind"] == "IntervalTier"
+        elif match["name"] is not None:
+            tier = match["name"].replace('""', '"')
+        elif match["low"]:
+            low = float(match["low"])
+        elif match["high"]:
+            high = float(match["high"])
+        elif match["text"] is not None and inside and match["text"].strip():
+            words = " ".join(match["text"].replace('""', '"').split())
             utterances.append(Utterance(speaker=tier, start=low, end=high, text=words))
     if not utterances and "text =" not in text:
         raise InvalidFile(
@@ -210,25 +210,25 @@ def _json(path: Path) -> Talk:
                 return reader(document, name, str(path))
     if isinstance(document, list):
         return Talk(
-            name, tuple(_listed_utterance(item, f"{path}: item {n}") for n, item in enumerate(document))
+            name, tuple(_listed_utterance(entry, f"{path}: item {n}") for n, entry in enumerate(document))
         )
     raise InvalidFile(f"{path}: JSON, but no transcript that is known here", remedy=_REMEDY)
 
 
-def _listed_utterance(item: Any, where: str) -> Utterance:
+def _listed_utterance(entry: Any, place: str) -> Utterance:
     """One of a list of results, as the released recogniser's files and many others have them."""
-    if not isinstance(item, dict):
-        raise InvalidFile(f"{where}: a {type(item).__name__}", remedy="write objects with a text")
-    row = dict(item)
+    if not isinstance(entry, dict):
+        raise InvalidFile(f"{place}: a {type(entry).__name__}", remedy="write objects with a text")
+    row = dict(entry)
     for name, alias in (("start", "startedAt"), ("end", "endedAt"), ("text", "transcript")):
         if name not in row and alias in row:
             row[name] = row[alias]
     for name in ("start", "end"):
-        row[name] = _moment(row.get(name), where)
-    return _utterance(row, where)
+        row[name] = _moment(row.get(name), place)
+    return _utterance(row, place)
 
 
-def _moment(value: Any, where: str) -> float | None:
+def _moment(value: Any, place: str) -> float | None:
     """Seconds, from a number or from a date and time."""
     if value is None or isinstance(value, int | float):
         return value
@@ -240,7 +240,7 @@ def _moment(value: Any, where: str) -> float | None:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
     except ValueError:
         raise InvalidFile(
-            f"{where}: {value!r} is no time", remedy="write seconds, or an ISO date and time"
+            f"{place}: {value!r} is no time", remedy="write seconds, or an ISO date and time"
         ) from None
 
 
@@ -250,9 +250,9 @@ def _golden(document: dict[str, Any], name: str, path: str) -> Talk:
     for line in str(document["transcript_golden_anonymized"] or "").splitlines():
         turn = _TURN.match(line.strip())
         if turn:
-            first, second, third, speaker, text = turn.groups()
-            clock = int(first) * 60 + int(second)
-            turns.append((clock * 60 + int(third) if third else clock, speaker.strip(), text.strip()))
+            clock_1, clock_2, clock_3, speaker, text = turn.groups()
+            clock = int(clock_1) * 60 + int(clock_2)
+            turns.append((clock * 60 + int(clock_3) if clock_3 else clock, speaker.strip(), text.strip()))
         elif line.strip() and turns:
             start, speaker, text = turns[-1]
             turns[-1] = (start, speaker, f"{text} {line.strip()}")
@@ -281,8 +281,8 @@ def _deepgram(document: dict[str, Any], name: str, path: str) -> Talk:
     if results.get("utterances"):
         rows = [{**row, "text": row.get("transcript", "")} for row in results["utterances"]]
     else:
-        best = [c["alternatives"][0] for c in results.get("channels", []) if c.get("alternatives")]
-        rows = [sentence for row in best for sentence in _deepgram_rows(row)]
+        alternatives = [c["alternatives"][0] for c in results.get("channels", []) if c.get("alternatives")]
+        rows = [sentence for row in alternatives for sentence in _deepgram_rows(row)]
     for row in rows:
         if isinstance(row.get("speaker"), int):
             row["speaker"] = f"speaker {row['speaker']}"

@@ -28,11 +28,11 @@ _WORD_END = r"(?!\w)"
 
 def choices(form: AnswerForm, columns: Mapping[str, Any]) -> dict[str, str]:
     """The answers that a case allows, by label: letters with their texts, or words that are their own labels."""
-    given = columns.get(form.options)
-    if isinstance(given, Mapping):
-        return {str(label): str(text) for label, text in given.items()}
-    if isinstance(given, list | tuple):
-        return dict(zip(ascii_uppercase, map(str, given), strict=False))
+    options = columns.get(form.options)
+    if isinstance(options, Mapping):
+        return {str(label): str(text) for label, text in options.items()}
+    if isinstance(options, list | tuple):
+        return dict(zip(ascii_uppercase, map(str, options), strict=False))
     return {label: label for label in form.of}
 
 
@@ -46,23 +46,23 @@ def read_choice(output: str, allowed: Mapping[str, str]) -> str | None:
         return by_text[folded]
     if (label := _leading(text, allowed)) is not None:
         return label
-    stated = {_leading(text[found.end() :], allowed) for found in _STATED.finditer(text)} - {None}
-    return stated.pop() if len(stated) == 1 else None
+    labels = {_leading(text[match.end() :], allowed) for match in _STATED.finditer(text)} - {None}
+    return labels.pop() if len(labels) == 1 else None
 
 
-def _leading(text: str, allowed: Mapping[str, str]) -> str | None:
+def _leading(text: str, answers: Mapping[str, str]) -> str | None:
     """The label at the beginning of `text`, or the longest answer's text that stands there."""
     text = text.lstrip(" \t\n'\"")
-    for label in sorted(allowed, key=len, reverse=True):
+    for label in sorted(answers, key=len, reverse=True):
         letter = len(label) == 1 and label.isalpha()
-        after = _AFTER if letter else _WORD_END
-        pattern = rf"[(\[]{re.escape(label)}[)\]]|{re.escape(label)}['\"]?{after}"
+        boundary = _AFTER if letter else _WORD_END
+        pattern = rf"[(\[]{re.escape(label)}[)\]]|{re.escape(label)}['\"]?{boundary}"
         if re.match(pattern, text, 0 if letter else re.IGNORECASE):
             return label
     folded = " ".join(text.casefold().split())
-    for label, words in sorted(allowed.items(), key=lambda each: len(each[1]), reverse=True):
-        known = folded_text(words)
-        if len(known) > 1 and re.match(rf"{re.escape(known)}(?!\w)", folded):
+    for label, words in sorted(answers.items(), key=lambda entry: len(entry[1]), reverse=True):
+        folded_answer = folded_text(words)
+        if len(folded_answer) > 1 and re.match(rf"{re.escape(folded_answer)}(?!\w)", folded):
             return label
     return None
 
@@ -71,14 +71,14 @@ def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: ScorerOpt
     return [_case_score(answer, choices(form, answer.columns)) for answer in answers]
 
 
-def _case_score(answer: GradedAnswer, allowed: Mapping[str, str]) -> CaseScore:
-    wanted = None if answer.target is None else read_choice(str(answer.target), allowed)
-    if wanted is None:
+def _case_score(answer: GradedAnswer, answers: Mapping[str, str]) -> CaseScore:
+    correct = None if answer.target is None else read_choice(str(answer.target), answers)
+    if correct is None:
         return NO_TARGET
-    given = read_choice(answer.output, allowed)
-    if given is None:
+    label = read_choice(answer.output, answers)
+    if label is None:
         return unparsed_score("none of the answers, or several" if answer.output.strip() else "no answer")
-    return CaseScore("scored", float(given == wanted), answer=given)
+    return CaseScore("scored", float(label == correct), answer=label)
 
 
 CHOICE = Scorer("choice", "1 where the answer, by letter or text, is the right one of those allowed", _score)

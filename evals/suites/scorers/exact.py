@@ -23,13 +23,13 @@ def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: ScorerOpt
 
 def _case_score(answer: GradedAnswer) -> CaseScore:
     targets = answer.target if isinstance(answer.target, list | tuple) else [answer.target]
-    wanted = {folded_text(final_text(str(target))) for target in targets if target is not None}
-    if not wanted:
+    correct = {folded_text(final_text(str(target))) for target in targets if target is not None}
+    if not correct:
         return NO_TARGET
-    given = folded_text(final_text(answer.output))
-    if not given:
+    text = folded_text(final_text(answer.output))
+    if not text:
         return unparsed_score("no answer")
-    return CaseScore("scored", float(given in wanted), answer=given)
+    return CaseScore("scored", float(text in correct), answer=text)
 
 
 EXACT = Scorer("exact", "1 where the answer is the target, or one of a list of targets", _score)

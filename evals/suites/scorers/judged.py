@@ -27,8 +27,8 @@ class JudgeOptions(ScorerOptions):
     @field_validator("jury", "rubric", check_fields=False)
     @classmethod
     def _beside_the_file(cls, value: str, info: ValidationInfo) -> str:
-        beside: Path | None = (info.context or {}).get("beside")
-        return value if beside is None or not value.endswith((".yaml", ".yml")) else str(beside / value)
+        folder: Path | None = (info.context or {}).get("beside")
+        return value if folder is None or not value.endswith((".yaml", ".yml")) else str(folder / value)
 
 
 class JuryOptions(JudgeOptions):
@@ -58,27 +58,27 @@ def mean_rating(verdict: Verdict, seating: Seating, scale: tuple[float, float]) 
     jury = seating.jury
     averaged = rule_of(jury) == "mean"
     total = weight = 0.0
-    votes = asked = 0
+    votes = seats = 0
     for name, outcome in verdict.outcomes.items():
         standing = verdict.transcript.standing().get(name, {})
-        given = [held.vote.value for held in standing.values()]
-        votes += len(given)
-        asked += max(len(jury.seats), len(given))
+        values = [ballot.vote.value for ballot in standing.values()]
+        votes += len(values)
+        seats += max(len(jury.seats), len(values))
         if outcome.status != "reached" or not isinstance(outcome.value, int | float):
             continue
-        rated = sum(value != NOT_APPLICABLE for value in given)
-        counts = float(rated) if averaged and rated else 1.0
+        rating_count = sum(value != NOT_APPLICABLE for value in values)
+        counts = float(rating_count) if averaged and rating_count else 1.0
         total += counts * _share(seating, name, float(outcome.value))
         weight += counts
     hung = [name for name, outcome in verdict.outcomes.items() if outcome.status == "hung"]
     if hung:
-        why = verdict.outcomes[hung[0]].why
-        return CaseScore("hung", why=f"{', '.join(hung)}: {why}", ratings=votes, lost=asked - votes)
+        reason = verdict.outcomes[hung[0]].why
+        return CaseScore("hung", why=f"{', '.join(hung)}: {reason}", ratings=votes, lost=seats - votes)
     if not weight:
         return CaseScore("undefined", why="no question of the rubric applies", ratings=votes)
     low, high = scale
     value = low + (high - low) * total / weight
-    return CaseScore("scored", value, ratings=votes, lost=asked - votes)
+    return CaseScore("scored", value, ratings=votes, lost=seats - votes)
 
 
 def _share(seating: Seating, attribute: str, value: float) -> float:
@@ -114,35 +114,28 @@ def _claim_seats(options: ClaimsOptions) -> Seating:
             remedy="name a jury with protocol: decompose-verify, such as lens-claims",
         )
     rubric = load_rubric("claims")
-    both = jury.claims.both_ways
-    if options.measure != "support" and not both:
+    both_ways = jury.claims.both_ways
+    if options.measure != "support" and not both_ways:
         raise VenireError(
             f"{options.measure} needs claims that are checked both ways",
             remedy="write claims: {both_ways: true} in the jury file",
         )
-    kept = [each for each in rubric.model_dump()["attributes"] if each["name"] == options.measure]
-    return Seating(jury, Rubric.model_validate({**rubric.model_dump(), "attributes": kept}), options.source)
+    asked = [a for a in rubric.model_dump()["attributes"] if a["name"] == options.measure]
+    return Seating(jury, Rubric.model_validate({**rubric.model_dump(), "attributes": asked}), options.source)
 
 
 def claim_share(verdict: Verdict, seating: Seating, scale: tuple[float, float]) -> CaseScore:
     """The measure of the claims, on the scenario's scale; hung where too few claims have a verdict."""
     ((name, outcome),) = verdict.outcomes.items()
-    checked = sum(len(each.votes) for each in verdict.claims)
-    lost = sum(len(each.checks) - len(each.votes) for each in verdict.claims)
+    checks = sum(len(claim.votes) for claim in verdict.claims)
+    lost = sum(len(claim.checks) - len(claim.votes) for claim in verdict.claims)
     if outcome.status != "reached" or not isinstance(outcome.value, int | float):
-        return CaseScore("hung", why=f"{name}: {outcome.why or outcome.status}", ratings=checked, lost=lost)
+        return CaseScore("hung", why=f"{name}: {outcome.why or outcome.status}", ratings=checks, lost=lost)
     low, high = scale
-    return CaseScore("scored", low + (high - low) * float(outcome.value), ratings=checked, lost=lost)
+    return CaseScore("scored", low + (high - low) * float(outcome.value), ratings=checks, lost=lost)
 
 
-JURY = JudgedScorer(
-    "jury",
-    "the mean of a jury's ratings",
-    _rating_seats,
-    mean_rating,
-    JuryOptions,
-    "jury",
-)
+JURY = JudgedScorer("jury", "the mean of a jury's ratings", _rating_seats, mean_rating, JuryOptions, "jury")
 CLAIMS = JudgedScorer(
     "claims",
     "the share of an answer's claims that the reference bears out",

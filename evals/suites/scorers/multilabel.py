@@ -43,11 +43,11 @@ class LabelOptions(ScorerOptions):
 def read_labels(given: Any, options: LabelOptions) -> frozenset[str] | None:
     """The labels in an answer or a target; the empty set where it says that there are none, None where it says nothing."""
     if isinstance(given, list | tuple):
-        return frozenset(label for each in given if (label := folded_text(str(each))))
+        return frozenset(label for text_label in given if (label := folded_text(str(text_label))))
     text = final_text(str(given))
     if options.pattern is not None:
-        found = frozenset(folded_text(match[0]) for match in re.finditer(options.pattern, text))
-        return found or (frozenset() if folded_text(text) in NONE else None)
+        labels = frozenset(folded_text(match[0]) for match in re.finditer(options.pattern, text))
+        return labels or (frozenset() if folded_text(text) in NONE else None)
     if text.startswith("[") and text.endswith("]"):
         try:
             return read_labels(json.loads(text), options)
@@ -66,16 +66,16 @@ def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: LabelOpti
 
 
 def _case_score(answer: GradedAnswer, options: LabelOptions) -> CaseScore:
-    wanted = None if answer.target is None else read_labels(answer.target, options)
-    if wanted is None:
+    correct = None if answer.target is None else read_labels(answer.target, options)
+    if correct is None:
         return NO_TARGET
-    given = read_labels(answer.output, options)
-    if given is None:
+    labels = read_labels(answer.output, options)
+    if labels is None:
         # Every label that was wanted is missed; nothing is taken for granted of what was meant.
-        return CaseScore("unparsed", weight=float(len(wanted)), why="no labels")
-    weight = len(given) + len(wanted)
-    value = 2 * len(given & wanted) / weight if weight else 1.0
-    return CaseScore("scored", value, weight=float(weight), answer=", ".join(sorted(given)))
+        return CaseScore("unparsed", weight=float(len(correct)), why="no labels")
+    weight = len(labels) + len(correct)
+    value = 2 * len(labels & correct) / weight if weight else 1.0
+    return CaseScore("scored", value, weight=float(weight), answer=", ".join(sorted(labels)))
 
 
 MULTILABEL = Scorer(

@@ -52,18 +52,18 @@ def target_range(target: Any, options: RangeOptions) -> tuple[float, float] | No
 def read_number(output: str) -> float | None:
     """The number that a text gives: the only one in it, or the one after 'answer'; None where neither is clear."""
     text = final_text(output)
-    found = {_number(match[0]) for match in _NUMBER.finditer(text)}
-    if len(found) == 1:
-        return found.pop()
-    stated = {_number(match[0]) for at in _STATED.finditer(text) if (match := _NUMBER.match(text, at.end()))}
-    return stated.pop() if len(stated) == 1 else None
+    numbers = {_number(match[0]) for match in _NUMBER.finditer(text)}
+    if len(numbers) == 1:
+        return numbers.pop()
+    clear = {_number(match[0]) for at in _STATED.finditer(text) if (match := _NUMBER.match(text, at.end()))}
+    return clear.pop() if len(clear) == 1 else None
 
 
-def _number(given: Any) -> float | None:
-    if given is None or isinstance(given, bool):
+def _number(raw: Any) -> float | None:
+    if raw is None or isinstance(raw, bool):
         return None
     try:
-        number = float(without_thousands(str(given)))
+        number = float(without_thousands(str(raw)))
     except ValueError:
         return None
     return number if math.isfinite(number) else None
@@ -74,13 +74,13 @@ def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: RangeOpti
 
 
 def _case_score(answer: GradedAnswer, options: RangeOptions) -> CaseScore:
-    wanted = target_range(answer.target, options)
-    if wanted is None:
+    bounds = target_range(answer.target, options)
+    if bounds is None:
         return NO_TARGET
-    given = read_number(answer.output)
-    if given is None:
+    number = read_number(answer.output)
+    if number is None:
         return unparsed_score("no number, or several")
-    return CaseScore("scored", float(wanted[0] <= given <= wanted[1]), answer=f"{given:g}")
+    return CaseScore("scored", float(bounds[0] <= number <= bounds[1]), answer=f"{number:g}")
 
 
 RANGE = Scorer(

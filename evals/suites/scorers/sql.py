@@ -38,8 +38,8 @@ class SqlOptions(ScorerOptions):
     @field_validator("database")
     @classmethod
     def _beside_the_file(cls, value: str, info: ValidationInfo) -> str:
-        beside: Path | None = (info.context or {}).get("beside")
-        return value if beside is None else str(beside / value)
+        folder: Path | None = (info.context or {}).get("beside")
+        return value if folder is None else str(folder / value)
 
 
 class RefusedQuery(Exception):
@@ -72,8 +72,8 @@ def run_query(database: Path, query: str, *, seconds: float) -> list[tuple[Any, 
             cursor = connection.execute(query)
             rows = cursor.fetchmany(MOST_ROWS + 1)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            late = time.monotonic() > end
-            raise RefusedQuery(f"more than {seconds:g} s" if late else str(error)) from None
+            timed_out = time.monotonic() > end
+            raise RefusedQuery(f"more than {seconds:g} s" if timed_out else str(error)) from None
         except MemoryError:
             raise RefusedQuery("more memory than there is") from None
     if cursor.description is None:
@@ -83,15 +83,15 @@ def run_query(database: Path, query: str, *, seconds: float) -> list[tuple[Any, 
     return rows
 
 
-def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
-    function = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _REFUSED_FUNCTIONS
+def _authorize(action: int, table: str | None, function_name: str | None, *_: object) -> int:
+    function = action == sqlite3.SQLITE_FUNCTION and (function_name or "").lower() in _REFUSED_FUNCTIONS
     return sqlite3.SQLITE_OK if action in _ALLOWED and not function else sqlite3.SQLITE_DENY
 
 
 def same_rows(given: Sequence[tuple[Any, ...]], wanted: Sequence[tuple[Any, ...]], *, ordered: bool) -> bool:
     """Whether two results are equal: NULL equals NULL, 1 equals 1.0, and two empty results are the same."""
-    left, right = ([tuple(map(_comparable, row)) for row in rows] for rows in (given, wanted))
-    return left == right if ordered else Counter(left) == Counter(right)
+    given_rows, wanted_rows = ([tuple(map(_comparable, row)) for row in rows] for rows in (given, wanted))
+    return given_rows == wanted_rows if ordered else Counter(given_rows) == Counter(wanted_rows)
 
 
 def _comparable(value: Any) -> tuple[str, Any]:
@@ -109,7 +109,7 @@ def _case_score(answer: GradedAnswer, options: SqlOptions) -> CaseScore:
         return NO_TARGET
     database = _database(answer, options)
     try:
-        wanted = run_query(database, query_of(str(answer.target)), seconds=options.seconds)
+        correct_rows = run_query(database, query_of(str(answer.target)), seconds=options.seconds)
     except RefusedQuery as error:
         raise VenireError(
             f"case {answer.case!r}: its own query cannot be run: {error}",
@@ -119,10 +119,10 @@ def _case_score(answer: GradedAnswer, options: SqlOptions) -> CaseScore:
     if not query:
         return unparsed_score("no query")
     try:
-        given = run_query(database, query, seconds=options.seconds)
+        rows = run_query(database, query, seconds=options.seconds)
     except RefusedQuery as error:
         return unparsed_score(f"refused: {error}")
-    return CaseScore("scored", float(same_rows(given, wanted, ordered=options.ordered)), answer=query)
+    return CaseScore("scored", float(same_rows(rows, correct_rows, ordered=options.ordered)), answer=query)
 
 
 def _database(answer: GradedAnswer, options: SqlOptions) -> Path:

@@ -22,15 +22,15 @@ class MetricOptions(ScorerOptions):
 
 def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: MetricOptions) -> list[CaseScore]:
     metric: Metric = plugged_in(METRICS, options.name, "metric")
-    asked = [each for each in answers if each.target is not None and each.output.strip()]
-    measured = metric.measure([(each.output, str(each.target)) for each in asked], None)
-    chosen = options.value or next(iter(measured))
-    if chosen not in measured:
+    gradable = [answer for answer in answers if answer.target is not None and answer.output.strip()]
+    values_by_name = metric.measure([(answer.output, str(answer.target)) for answer in gradable], None)
+    value_name = options.value or next(iter(values_by_name))
+    if value_name not in values_by_name:
         raise VenireError(
-            f"the metric {options.name!r} gives no {chosen!r}", remedy=nearest(chosen, measured)
+            f"the metric {options.name!r} gives no {value_name!r}", remedy=nearest(value_name, values_by_name)
         )
-    values = dict(zip((each.case for each in asked), measured[chosen], strict=True))
-    return [_case_score(each, values) for each in answers]
+    values = dict(zip((answer.case for answer in gradable), values_by_name[value_name], strict=True))
+    return [_case_score(answer, values) for answer in answers]
 
 
 def _case_score(answer: GradedAnswer, values: dict[str, float]) -> CaseScore:
