@@ -10,13 +10,13 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say, sheet_option
+from .options import JSON, REFERENCE, RESAMPLES, WIDE, console, location, print_json, say, sheet_option
 
 
 @click.command(short_help="Learn what a juror's score is worth in people's.")
 @click.argument("source", type=location, metavar="RUN|CALIBRATION.json")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases of RUN.")
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option("--arm", help="Only this arm of RUN.")
 @click.option(
     "--method",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import JSON, REFERENCE, RUN, console, print_json, say, sheet_option
+from .options import JSON, REFERENCE, RUN, WIDE, console, print_json, say, sheet_option
 
 if TYPE_CHECKING:
     from ..evals.inference.run_certificate import RunCertificate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
 )
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
 @click.option("--arm", help="The jury; without it, the run's first.")
 @click.option("--attribute", help="Only this attribute; without it all that people rated.")
@@ -74,7 +74,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 @click.command(short_help="Which verdicts may be accepted unseen, with a bound.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
 @click.option(
     "--risk",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import JSON, NO_RESAMPLES, RESAMPLES, RUN, console, print_json, say, sheet_option
+from .options import JSON, NO_RESAMPLES, RESAMPLES, RUN, WIDE, console, print_json, say, sheet_option
 
 
 class _RunOrSubcommand(click.Group):
@@ -163,7 +163,7 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @click.command()
 @RUN
 @click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option(
     "--score",
     required=True,

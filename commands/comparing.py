@@ -25,6 +25,7 @@ from .options import (
     REFERENCE,
     RESAMPLES,
     RUN,
+    WIDE,
     console,
     location,
     print_json,
@@ -42,7 +43,7 @@ from .options import (
     metavar="EARLIER",
     help="In place of --human: an earlier run; refused where the jury changed, unless both judged some same cases.",
 )
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
 )

@@ -13,6 +13,7 @@ from .options import (
     NO_RESAMPLES,
     QUIET,
     REFERENCE,
+    WIDE,
     console,
     location,
     print_json,
@@ -201,7 +202,7 @@ def align(
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings, to hold the metrics against."
 )
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option("--attribute", help="The rated attribute, where there are several.")
 @click.option("--rubric", help="Says which end of the attribute's scale is bad; without it the high one.")
 @click.option(

@@ -28,6 +28,18 @@ IN_FLIGHT = click.option(
 )
 RPM = click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
 TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
+MAX_USD = click.option(
+    "--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent."
+)
+MAX_TOKENS = click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
+MAX_SECONDS = click.option(
+    "--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long."
+)
+PRICES = click.option(
+    "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
+)
+ARM = click.option("--arm", help="Only this jury's deliberations.")
+WIDE = click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
 RETRY = click.option(
     "--retry", is_flag=True, help="Hear again the cases for which a model could not be reached."
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import JSON, RUN, Registered, console, location, report, say, sheet_option
+from .options import ARM, JSON, RUN, WIDE, Registered, console, location, report, say, sheet_option
 from .replaying import show_control_run
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ CONTROLS = click.option(
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings, of which those of CASE are shown."
 )
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @CONTROLS
 @JSON
 @sheet_option("human")
@@ -93,7 +93,7 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
 @click.option("--count", cls=Registered, group="venire.counting", help="Recount by this rule")
 @click.option("--case", help="Only this case.")
-@click.option("--arm", help="Only this jury's deliberations.")
+@ARM
 def export(
     run: Path | str, to: str, output: Path | None, count: str | None, case: str | None, arm: str | None
 ) -> None:
@@ -112,7 +112,7 @@ def export(
 )
 @click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the scores.")
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option(
     "--alignment",
     "alignments",

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import (
+    ARM,
     BASE_URL,
     IN_FLIGHT,
     JSON,
+    MAX_SECONDS,
+    MAX_TOKENS,
+    MAX_USD,
     MODEL,
+    PRICES,
     QUIET,
     RETRY,
     RPM,
     RUN,
     TPM,
+    WIDE,
     console,
     exit_unless_whole,
     location,
@@ -84,19 +90,19 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="With --controls: people's ratings, to tell right moves from wrong ones.",
 )
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
-@click.option("--arm", help="Only this jury's deliberations.")
+@WIDE
+@ARM
 @click.option(
     "--base-url", help="The address of a model that is named here, or whose address holds a secret."
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Say how many calls are new, and make none.")
-@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
-@click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
+@MAX_USD
+@MAX_TOKENS
+@MAX_SECONDS
 @IN_FLIGHT
 @RPM
 @TPM
-@click.option("--prices", type=click.Path(path_type=Path), help="A file of prices.")
+@PRICES
 @RETRY
 @QUIET
 @JSON

@@ -12,7 +12,11 @@ from .options import (
     BASE_URL,
     IN_FLIGHT,
     JSON,
+    MAX_SECONDS,
+    MAX_TOKENS,
+    MAX_USD,
     MODEL,
+    PRICES,
     QUIET,
     RETRY,
     RPM,
@@ -93,15 +97,13 @@ _MANY = 20_000
     "--gguf", type=click.Path(path_type=Path), help="A model file of your own, run in this process."
 )
 @click.option("--protocol", help="Deliberate under this protocol instead of the jury's own.")
-@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
-@click.option("--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
+@MAX_USD
+@MAX_TOKENS
+@MAX_SECONDS
 @IN_FLIGHT
 @RPM
 @TPM
-@click.option(
-    "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
-)
+@PRICES
 @click.option(
     "--require",
     "required",

@@ -18,6 +18,7 @@ from .options import (
     RPM,
     RUN,
     TPM,
+    WIDE,
     console,
     exit_unless_whole,
     location,
@@ -59,7 +60,7 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
 @click.option(
     "--human", type=click.Path(path_type=Path), help="Of a run: people's ratings, as further raters."
 )
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="Of a run: which ballots.")  # fmt: skip
 @click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="One set of steps, or one for each attribute.")  # fmt: skip
 @click.option(

@@ -20,6 +20,7 @@ from .options import (
     NO_RESAMPLES,
     REFERENCE,
     RUN,
+    WIDE,
     console,
     print_json,
     say,
@@ -33,7 +34,7 @@ _MOST = 20
 @click.command(short_help="Which cases a person should look at first, and why.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings: how good is the triage?")
-@click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
+@WIDE
 @click.option("--arm", help="The jury to triage; without it, the run's first.")
 @click.option(
     "--most", type=click.IntRange(min=1), help="Only so many cases; without it 20, or all with --json."

@@ -33,7 +33,9 @@ def yielding(rates: dict[int, float]) -> Callable[[Call], Any]:
         mine = re.search(r"your own\" begins [^\n]*\n- accurate: (\d)", call.prompt)
         if mine is None:
             return filled(call.schema, lambda _: 3 if int(case) % 2 == 0 else 1)
-        argued = re.findall(r"(?:juror-\d|a juror) gave (\d):\n[^\n]*\nThe source says", call.prompt)
+        argued = re.findall(
+            r"(?:(?:juror|expert|presiding)-\d|a juror) gave (\d):\n[^\n]*\nThe source says", call.prompt
+        )
         chance = (
             int(hashlib.sha256(f"{call.model}{case}{len(argued)}".encode()).hexdigest(), 16) % 1000 / 1000
         )
@@ -100,6 +102,27 @@ def test_jurors_who_never_yield_are_kept_and_confederates_are_not_counted(tmp_pa
         assert [seat.name for seat in arm.jury.seats if seat.confederate] == ["juror-1", "juror-2"]
         assert verdict["accurate"].votes == 3
         assert verdict["accurate"].value in (1, 3)
+
+
+def test_who_signs_and_what_reasons_are_given_is_what_jurors_read(tmp_path: Path) -> None:
+    """Jurors who yield to a quote alone are moved by good reasons, whoever signs them, and by no others."""
+    with ProviderServer(yielding({0: 0.0, 2: 1.0})) as server:
+        study = study_in(tmp_path, server.url)
+        (tmp_path / "cases.jsonl").write_text(
+            "".join((tmp_path / "cases.jsonl").read_text().splitlines(keepends=True)[:4])
+        )
+        doses = {"confederates": [2], "towards": ["wrong"], "signed": ["peer", "expert", "orchestrator"]}
+        fields = json.loads(study.read_text()) | doses | {"reasons": ["good", "empty", "none"]}
+        study.write_text(json.dumps(fields))
+        report = pressure(study, tmp_path / "run")
+        read = "\n".join(call.prompt for call in server.calls if call.model == "a")
+
+    assert len(report.points) == 2 * 3 * 3
+    for point in report.points:
+        assert point.lost.value == (1.0 if point.dose.reasons == "good" else 0.0), point.dose
+    for name in ("juror-1", "expert-1", "presiding-1", "a juror"):
+        for words in ("The source says", "Having weighed the matter", "(no reason given)"):
+            assert re.search(rf"{name} gave 1:\n[^\n]*\n{re.escape(words)}", read), (name, words)
 
 
 def test_a_case_without_truth_and_an_unknown_attribute_are_refused(tmp_path: Path) -> None:
