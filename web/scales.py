@@ -8,12 +8,14 @@ from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value
 
 
-def score_words(value: Value | None) -> str:
-    """A score as words: three digits, n/a, or a dash for none."""
+def score_words(value: Value | None, rubric: Rubric | None = None) -> str:
+    """A score as words: three digits, n/a, or a dash for none; of a rubric that compares, A, tie or B."""
     if value is None:
         return "–"
     if value == NOT_APPLICABLE:
         return "n/a"
+    if rubric is not None and rubric.compares:
+        return rubric.preference_words(value)
     return value if isinstance(value, str) else f"{value:.3g}"
 
 

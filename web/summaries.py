@@ -216,7 +216,11 @@ def _row(number: int, arm: Arm, verdict: Verdict, case: Case | None) -> Delibera
         arm=arm.id,
         arm_name=arm.name,
         case=verdict.case,
-        title=" ".join(case.output[:400].split())[:160] if case else "",
+        title=" ".join(((case.question if case.output_b is not None else None) or case.output)[:400].split())[
+            :160
+        ]
+        if case
+        else "",
         about=" ".join(part[:80] for part in about if part),
         stop=verdict.stop.reason,
         rounds=transcript.rounds,

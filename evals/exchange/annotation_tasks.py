@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...orchestration.reading.export import ExportedRun
-from ...orchestration.verdict import Verdict
+from ...orchestration.verdict import Verdict, as_written
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.ratings import Rating
@@ -73,6 +73,8 @@ def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
                 reasons=tuple((run.picked or {}).get(case.id, ())),
             )
             tasks[case.id] = task
+        # What people answer is between the row's outputs, which their sheets show.
+        verdict = as_written(verdict, task.case)
         task.juries.append(_verdict_answers(verdict))
         task.jurors += _juror_answers(verdict)
     return list(tasks.values())
@@ -93,11 +95,17 @@ def _texts(case: Case, *, shown_reference: bool) -> dict[str, str]:
         "question": case.question or "",
         "audience": case.audience or "",
         "source": "\n\n".join(case.source),
-        "output": case.output,
+        "output": case.output if case.output_b is None else _both_outputs(case),
     }
     if shown_reference:
         texts["reference"] = case.reference or ""
     return {name: texts[name] for name in TEXTS if name in texts}
+
+
+def _both_outputs(case: Case) -> str:
+    """A pair as people read it: under the names of the row's columns."""
+    row = case.as_row()
+    return f"Output A:\n{row['output_a']}\n\nOutput B:\n{row['output_b']}"
 
 
 def _verdict_answers(verdict: Verdict) -> Answers:

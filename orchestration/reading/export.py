@@ -11,6 +11,7 @@ from ...personas.jury import CountingRule
 from ...rubrics.ballot import Vote
 from ...rubrics.claim import Check
 from ...rubrics.plugins import plugged_in
+from ...rubrics.rubric import Rubric
 from ..counting import Count, counting_rule
 from ..counting.claims import ClaimOutcome
 from ..deliberate import recount, rule_of
@@ -147,6 +148,16 @@ def _all_found(vote: Vote) -> bool | None:
     return all(quote.found for quote in vote.evidence) if vote.evidence else None
 
 
+def pair_json(store: Store, rubric: Rubric, verdict: Verdict) -> dict[str, Any]:
+    """Of a pair: the systems behind output A and output B, and by attribute the one that is preferred, or `tie`; else nothing."""
+    judged = store.case(verdict.case) if rubric.compares else None
+    if judged is None:
+        return {}
+    values = {name: outcome.value for name, outcome in verdict.outcomes.items() if outcome.value is not None}
+    preferred = {name: judged.preferred_system(rubric.side(value)) for name, value in values.items()}
+    return {"systems": dict(zip(("A", "B"), judged.sides, strict=True)), "preferred": preferred}
+
+
 def claim_json(outcome: ClaimOutcome) -> dict[str, Any]:
     """A claim, the verdict on it, and each verifier's check."""
     return {
@@ -178,8 +189,9 @@ def write_json(
 ) -> None:
     """The whole run as one document, written case by case so that memory stays flat; `more` adds keys to a case."""
     out.write(f'{{"run": {json.dumps(store.name)}, "cases": [')
-    for number, (_, verdict) in enumerate(verdicts(store, case=case, arm=arm)):
-        out.write((", " if number else "") + json.dumps({**case_json(verdict), **more(verdict)}))
+    for number, (of, verdict) in enumerate(verdicts(store, case=case, arm=arm)):
+        pair = pair_json(store, of.rubric, verdict)
+        out.write((", " if number else "") + json.dumps({**case_json(verdict), **pair, **more(verdict)}))
     spent = {name: value for name, value in store.cost().to_json().items() if name != "seconds"}
     unreached = [model.json() for model in unreached_models(store)]
     out.write(f'], "spent": {json.dumps(spent)}, "unreached": {json.dumps(unreached)}}}\n')

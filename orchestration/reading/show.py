@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ...rubrics.ballot import Vote
+from ...rubrics.ballot import Vote, find_span
+from ...rubrics.case import Exhibit
 from ...rubrics.errors import safe
 from ...rubrics.scale import Value
 from ..protocols.magentic_chat import ledger_words
@@ -22,10 +23,49 @@ WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
 """The style of a flag, by weight."""
 
 
-def show(verdict: Verdict, console: Console, found: Sequence[Flag] = ()) -> None:
-    """Print the whole deliberation, and before it what was `found` to deserve a look."""
+def show(
+    verdict: Verdict,
+    console: Console,
+    found: Sequence[Flag] = (),
+    exhibits: Sequence[Exhibit] = (),
+    systems: tuple[str, str] | None = None,
+) -> None:
+    """Print the whole deliberation, and before it what was `found` to deserve a look.
+
+    Of a pair, the `exhibits` come first: both outputs side by side, what was quoted lit, and the `systems` behind them.
+    """
+    if exhibits:
+        console.print(_pair_texts(verdict, exhibits))
     for part in _parts(verdict, found):
         console.print(part)
+    if systems is not None:
+        console.print(Text(f"output A is by {safe(systems[0])}, output B by {safe(systems[1])}", "dim"))
+
+
+def _pair_texts(verdict: Verdict, exhibits: Sequence[Exhibit]) -> Group:
+    """What the jury read: the sources, then the two outputs beside each other, quotes lit where they stand."""
+    quotes = {
+        (quote.exhibit, quote.text)
+        for cast in verdict.transcript.ballots
+        for vote in cast.ballot.votes
+        for quote in vote.evidence
+    }
+
+    def lit(exhibit: Exhibit) -> Text:
+        text = Text(safe(exhibit.text) if exhibit.text.strip() else "(empty)")
+        for where, quote in quotes:
+            if where == exhibit.name and (span := find_span(safe(quote), text.plain)) is not None:
+                text.stylize("bold green", *span)
+        return text
+
+    *sources, a, b = exhibits
+    table = Table(expand=True, header_style="bold")
+    for exhibit in (a, b):
+        table.add_column(exhibit.name, ratio=1, overflow="fold")
+    table.add_row(lit(a), lit(b))
+    told = [Text.assemble((f"{source.name}: ", "dim"), lit(source)) for source in sources]
+    same = [Text("the two outputs are the same text", "yellow")] if a.text == b.text else []
+    return Group(*told, table, *same, Text(""))
 
 
 def deliberation_text(verdict: Verdict, width: int) -> str:
@@ -85,7 +125,9 @@ class EntryRenderer:
                 purpose = {"challenge": " argues against the agreement", "revision": " answers"}.get(
                     entry.purpose, ""
                 )
-                yield Text.assemble((f"{entry.speaker}", "bold cyan"), (purpose, "cyan"))
+                order = f" (output {entry.first} first)" if entry.first in ("A", "B") else ""
+                order = " (in both orders)" if entry.first == "both" else order
+                yield Text.assemble((f"{entry.speaker}", "bold cyan"), (purpose, "cyan"), (order, "dim"))
                 yield Padding(self._votes(entry), (0, 0, 0, 2))
                 for part in entry.ballot.abstained:
                     yield Text.assemble(

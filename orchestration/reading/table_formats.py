@@ -8,7 +8,7 @@ from typing import Any, Literal, TextIO
 
 from ...rubrics.errors import VenireError
 from ...rubrics.rows import ColumnKind, csv_cell, table_bytes
-from .export import ExportedRun, case_json
+from .export import ExportedRun, case_json, pair_json
 
 _COLUMNS = (
     "case",
@@ -34,9 +34,12 @@ _ARROW_COLUMNS: dict[str, ColumnKind] = {
 
 def jsonl(run: ExportedRun, out: TextIO) -> int:
     """One line a deliberation, in the shape of `show --json`."""
+    rubrics = {arm.name: arm.rubric for arm in run.arms()}
     number = 0
     for verdict in run.verdicts():
-        out.write(json.dumps(case_json(verdict)) + "\n")
+        out.write(
+            json.dumps({**case_json(verdict), **pair_json(run.store, rubrics[verdict.arm], verdict)}) + "\n"
+        )
         number += 1
     return number
 

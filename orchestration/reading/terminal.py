@@ -75,7 +75,14 @@ def show_case(
                 texts = None if store.redacted else store.case(case)
                 show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
                 console.print()
-            show(verdict, console, reword(verdict, flags_across_arms(verdict, of.rubric, others)))
+            judged = store.case(case) if of.rubric.compares else None
+            show(
+                verdict,
+                console,
+                reword(verdict, flags_across_arms(verdict, of.rubric, others)),
+                of.rubric.exhibits(judged) if judged else (),
+                judged.sides if judged else None,
+            )
             if of.jury.protocol != "decompose-verify":
                 for line in people_lines(rating for rating in said if rating.case == case):
                     console.print(line)

@@ -29,6 +29,8 @@ from venire.orchestration.transcript import Cast, Decided, Ledger
 from venire.orchestration.worked_examples import ScoredCases
 from venire.rubrics.case import pairs_among
 from venire.rubrics.errors import InvalidFile
+from venire.web.lanes import Lanes
+from venire.web.pages.texts import texts
 
 PROTOCOLS = ("single", "panel", "orchestrated", "moderated", "debate", "delphi", "escalate", "magentic-one")
 PREFERENCE = load_rubric("preference")
@@ -347,6 +349,27 @@ def test_a_scale_of_preferences_is_ordinal_about_a_tie(anchors: dict[Any, str]) 
     scale = {"level": level, "anchors": anchors}
     with pytest.raises(ValueError, match="about a tie"):
         Rubric.model_validate(PREFERENCE.model_dump() | {"scales": {"preference": scale}})
+
+
+def test_both_outputs_are_shown_side_by_side_with_what_was_quoted(tmp_path: Path) -> None:
+    case = pair()
+    with ProviderServer(jury_that(prefers_good)) as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel")
+        session = RunSession(cases=[case], rubric=PREFERENCE, juries=[jury], folder=tmp_path / "run")
+        run_session(session, Console(quiet=True), quiet=True)
+    printed = CliRunner().invoke(app, ["show", str(tmp_path / "run"), case.id]).output
+
+    (table,) = (line for line in printed.splitlines() if GOOD in line)
+    assert POOR in table and "(output A first)" in printed and "(output B first)" in printed
+    assert f"output A is by {case.sides[0]}" in printed
+    store = Store.read(tmp_path / "run")
+    ((_, verdict),) = verdicts(store)
+    store.release()
+    page = str(texts(case, [(verdict, PREFERENCE)]))
+    assert 'aria-label="Output A"' in page and 'aria-label="Output B"' in page
+    assert "<mark" in page and GOOD[:12] in page
+    lanes = str(Lanes(verdict, PREFERENCE).drawing("preference"))
+    assert ">A<" in lanes and ">tie<" in lanes and ">B<" in lanes
 
 
 def outputs(*systems: str, questions: int = 2) -> list[Case]:

@@ -219,6 +219,8 @@ def _check(juror: str, check: Check) -> Html:
 
 _NAMES = {
     "output": "Under judgement",
+    "output A": "Output A",
+    "output B": "Output B",
     "question": "Question",
     "audience": "Audience",
     "reference": "Reference",
@@ -259,11 +261,15 @@ def marked_texts(case: Case, rubric: Rubric, cited: Mapping[str, list[Citation]]
         )
         for exhibit in rubric.exhibits(case)
     }
-    judged = panes.pop("output")
+    judged = [panes.pop(name) for name in ("output", "output A", "output B") if name in panes]
+    names = ["Text under judgement"] if len(judged) == 1 else ["Output A", "Output B"]
     return element(
         "div",
         {"class": "texts"},
-        element("div", {"class": "pane", "tabindex": "0", "role": "region", "aria-label": "Text under judgement"}, judged),
+        [
+            element("div", {"class": "pane", "tabindex": "0", "role": "region", "aria-label": name}, text)
+            for name, text in zip(names, judged, strict=True)
+        ],
         element("div", {"class": "pane", "tabindex": "0", "role": "region", "aria-label": "Sources"}, list(panes.values()))
         if panes
         else None,
