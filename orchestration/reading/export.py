@@ -148,7 +148,7 @@ def _all_found(vote: Vote) -> bool | None:
     return all(quote.found for quote in vote.evidence) if vote.evidence else None
 
 
-def pair_json(store: Store, rubric: Rubric, verdict: Verdict) -> dict[str, Any]:
+def systems_json(store: Store, rubric: Rubric, verdict: Verdict) -> dict[str, Any]:
     """Of a pair: the systems behind output A and output B, and by attribute the one that is preferred, or `tie`; else nothing."""
     judged = store.case(verdict.case) if rubric.compares else None
     if judged is None:
@@ -190,7 +190,7 @@ def write_json(
     """The whole run as one document, written case by case so that memory stays flat; `more` adds keys to a case."""
     out.write(f'{{"run": {json.dumps(store.name)}, "cases": [')
     for number, (of, verdict) in enumerate(verdicts(store, case=case, arm=arm)):
-        pair = pair_json(store, of.rubric, verdict)
+        pair = systems_json(store, of.rubric, verdict)
         out.write((", " if number else "") + json.dumps({**case_json(verdict), **pair, **more(verdict)}))
     spent = {name: value for name, value in store.cost().to_json().items() if name != "seconds"}
     unreached = [model.json() for model in unreached_models(store)]

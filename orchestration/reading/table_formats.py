@@ -8,7 +8,7 @@ from typing import Any, Literal, TextIO
 
 from ...rubrics.errors import VenireError
 from ...rubrics.rows import ColumnKind, csv_cell, table_bytes
-from .export import ExportedRun, case_json, pair_json
+from .export import ExportedRun, case_json, systems_json
 
 _COLUMNS = (
     "case",
@@ -38,7 +38,8 @@ def jsonl(run: ExportedRun, out: TextIO) -> int:
     number = 0
     for verdict in run.verdicts():
         out.write(
-            json.dumps({**case_json(verdict), **pair_json(run.store, rubrics[verdict.arm], verdict)}) + "\n"
+            json.dumps({**case_json(verdict), **systems_json(run.store, rubrics[verdict.arm], verdict)})
+            + "\n"
         )
         number += 1
     return number
