@@ -93,6 +93,10 @@ class Setting(NamedTuple):
     """`f` where published F intervals of the ICC are asked for."""
 
 
+LEVELS = ("nominal", "binary", "ordinal", "interval", "ratio")
+_CLASSES, _ORDINAL, _ORDERED, _NUMBERS = LEVELS[:2], LEVELS[2:3], LEVELS[2:], LEVELS[3:]
+
+
 @dataclass(frozen=True, slots=True)
 class Coefficient:
     """A coefficient of agreement, as `venire agreement` names it."""
@@ -112,6 +116,8 @@ class Coefficient:
     """Whether words will do in place of numbers where the values are declared in order."""
     bands: Bands | None = None
     """What its values are called, and by whom."""
+    fits: tuple[str, ...] = LEVELS
+    """The levels of ratings at which it is printed unasked."""
 
     def unfit(self, values: pd.Series, level: str | None, categories: Sequence[Value] | None) -> str:
         """Why it does not fit ratings of this level, or nothing."""
@@ -241,15 +247,20 @@ _SIGNED = (-1.0, 1.0)
 _UP_TO_ONE = (-math.inf, 1.0)
 
 
-def _icc(form: Form, place: int) -> Coefficient:
+def _icc(form: Form, place: int, fits: tuple[str, ...] = ()) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
         return icc(ratings, form=form, interval=setting.icc_interval, jackknife=setting.jackknife)
 
-    return Coefficient(form, estimate, _UP_TO_ONE, place, bands=KOO_LI)
+    return Coefficient(form, estimate, _UP_TO_ONE, place, bands=KOO_LI, fits=fits)
 
 
 def _alpha(
-    level: Level, place: int, *, needs: Literal["nominal", "ordinal", "ratio"], counts_values: bool = False
+    level: Level,
+    place: int,
+    fits: tuple[str, ...],
+    *,
+    needs: Literal["nominal", "ordinal", "ratio"],
+    counts_values: bool = False,
 ) -> Coefficient:
     def estimate(ratings: pd.DataFrame, setting: Setting) -> Estimate:
         return krippendorff_alpha(ratings, level=level, jackknife=setting.jackknife)
@@ -262,6 +273,7 @@ def _alpha(
         level=needs,
         counts_values=counts_values,
         bands=KRIPPENDORFF,
+        fits=fits,
     )
 
 
@@ -279,7 +291,9 @@ def _cohen(ratings: pd.DataFrame, setting: Setting, weighting: Weighting) -> Est
     )
 
 
-def _weighted_kappa(weighting: Literal["linear", "quadratic"], place: int) -> Coefficient:
+def _weighted_kappa(
+    weighting: Literal["linear", "quadratic"], place: int, fits: tuple[str, ...]
+) -> Coefficient:
     return Coefficient(
         f"kappa_{weighting}",
         lambda ratings, setting: _cohen(ratings, setting, weighting),
@@ -288,6 +302,7 @@ def _weighted_kappa(weighting: Literal["linear", "quadratic"], place: int) -> Co
         counts_values=True,
         orders_words=True,
         bands=LANDIS_KOCH,
+        fits=fits,
     )
 
 
@@ -297,17 +312,21 @@ def _plain(measure: Callable[..., Estimate]) -> Callable[[pd.DataFrame, Setting]
 
 
 ICC1 = _icc("icc1", 10)
-ICC2 = _icc("icc2", 11)
+ICC2 = _icc("icc2", 11, _ORDERED)
 ICC3 = _icc("icc3", 12)
 ICC1K = _icc("icc1k", 13)
-ICC2K = _icc("icc2k", 14)
-ICC3K = _icc("icc3k", 15)
-ALPHA_NOMINAL = _alpha("nominal", 20, needs="nominal", counts_values=True)
-ALPHA_ORDINAL = _alpha("ordinal", 21, needs="ordinal")
-ALPHA_INTERVAL = _alpha("interval", 22, needs="ordinal")
-ALPHA_RATIO = _alpha("ratio", 23, needs="ratio", counts_values=True)
-AC1 = Coefficient("ac1", _ac1, _SIGNED, 30, level="nominal", counts_values=True, bands=LANDIS_KOCH)
-AC2 = Coefficient("ac2", _ac2, _SIGNED, 31, counts_values=True, orders_words=True, bands=LANDIS_KOCH)
+ICC2K = _icc("icc2k", 14, _NUMBERS)
+ICC3K = _icc("icc3k", 15, _ORDERED)
+ALPHA_NOMINAL = _alpha("nominal", 20, _CLASSES, needs="nominal", counts_values=True)
+ALPHA_ORDINAL = _alpha("ordinal", 21, _ORDINAL, needs="ordinal")
+ALPHA_INTERVAL = _alpha("interval", 22, _NUMBERS, needs="ordinal")
+ALPHA_RATIO = _alpha("ratio", 23, LEVELS[4:], needs="ratio", counts_values=True)
+AC1 = Coefficient(
+    "ac1", _ac1, _SIGNED, 30, level="nominal", counts_values=True, bands=LANDIS_KOCH, fits=_CLASSES
+)
+AC2 = Coefficient(
+    "ac2", _ac2, _SIGNED, 31, counts_values=True, orders_words=True, bands=LANDIS_KOCH, fits=_ORDINAL
+)
 KAPPA = Coefficient(
     "kappa",
     lambda ratings, setting: _cohen(ratings, setting, "identity"),
@@ -316,18 +335,26 @@ KAPPA = Coefficient(
     level="nominal",
     counts_values=True,
     bands=LANDIS_KOCH,
+    fits=_CLASSES,
 )
-KAPPA_LINEAR = _weighted_kappa("linear", 41)
-KAPPA_QUADRATIC = _weighted_kappa("quadratic", 42)
+KAPPA_LINEAR = _weighted_kappa("linear", 41, ())
+KAPPA_QUADRATIC = _weighted_kappa("quadratic", 42, _ORDINAL)
 FLEISS = Coefficient(
-    "fleiss", _plain(fleiss_kappa), _SIGNED, 43, level="nominal", counts_values=True, bands=LANDIS_KOCH
+    "fleiss",
+    _plain(fleiss_kappa),
+    _SIGNED,
+    43,
+    level="nominal",
+    counts_values=True,
+    bands=LANDIS_KOCH,
+    fits=_CLASSES,
 )
 PERCENT = Coefficient(
     "percent", _plain(percent_agreement), (0.0, 1.0), 50, level="nominal", counts_values=True
 )
-SPEARMAN = Coefficient("spearman", _plain(spearman), _SIGNED, 60, bands=SCHOBER)
-KENDALL = Coefficient("kendall", _plain(kendall), _SIGNED, 61, bands=SCHOBER)
-PEARSON = Coefficient("pearson", _plain(pearson), _SIGNED, 62, bands=SCHOBER)
-OFFSET = Coefficient("offset", _plain(offset), (-math.inf, math.inf), 70)
-RMSE = Coefficient("rmse", _plain(rmse), (0.0, math.inf), 71)
-MAE = Coefficient("mae", _plain(mae), (0.0, math.inf), 72)
+SPEARMAN = Coefficient("spearman", _plain(spearman), _SIGNED, 60, bands=SCHOBER, fits=_ORDERED)
+KENDALL = Coefficient("kendall", _plain(kendall), _SIGNED, 61, bands=SCHOBER, fits=_ORDINAL)
+PEARSON = Coefficient("pearson", _plain(pearson), _SIGNED, 62, bands=SCHOBER, fits=_NUMBERS)
+OFFSET = Coefficient("offset", _plain(offset), (-math.inf, math.inf), 70, fits=_ORDERED)
+RMSE = Coefficient("rmse", _plain(rmse), (0.0, math.inf), 71, fits=_NUMBERS)
+MAE = Coefficient("mae", _plain(mae), (0.0, math.inf), 72, fits=_ORDERED)

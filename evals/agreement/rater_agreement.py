@@ -22,6 +22,7 @@ from ..statistics.icc import Interval
 from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import InvalidRatings, Value
 from .coefficients import (
+    LEVELS,
     MANY_VALUES,
     Choice,
     Setting,
@@ -34,7 +35,6 @@ from .coefficients import (
 )
 
 Estimates = dict[str, Estimate]
-LEVELS = ("nominal", "binary", "ordinal", "interval", "ratio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,57 +256,16 @@ def agreement_page(agreement: Agreement) -> str:
     return page("Agreement of raters", subtitle, body)
 
 
-ANY_LEVEL = ("percent",)
-FITTING = {
-    "nominal": ("alpha_nominal", "ac1", "kappa", "fleiss"),
-    "binary": ("alpha_nominal", "ac1", "kappa", "fleiss"),
-    "ordinal": ("alpha_ordinal", "ac2", "kappa_quadratic", "spearman", "kendall", "icc2", "icc3k", "offset", "mae"),
-    "interval": ("alpha_interval", "icc2", "icc2k", "icc3k", "pearson", "spearman", "offset", "mae", "rmse"),
-    "ratio": ("alpha_ratio", "alpha_interval", "icc2", "icc2k", "icc3k", "pearson", "spearman", "offset", "mae", "rmse"),
-}  # fmt: skip
-"""By level, the coefficients that fit it."""
-SHIPPED = frozenset(
-    [
-        "icc1",
-        "icc2",
-        "icc3",
-        "icc1k",
-        "icc2k",
-        "icc3k",
-        "alpha_nominal",
-        "alpha_ordinal",
-        "alpha_interval",
-        "alpha_ratio",
-        "ac1",
-        "ac2",
-        "kappa",
-        "kappa_linear",
-        "kappa_quadratic",
-        "fleiss",
-        "percent",
-        "spearman",
-        "kendall",
-        "pearson",
-        "offset",
-        "rmse",
-        "mae",
-    ]
-)
-"""Those that need to fit; a plug-in's says itself what it is of."""
-
-
 def agreement_table(agreement: Agreement, *, every: bool = False) -> Table:
     """Each attribute's coefficients that fit its level (or `every` one) as far as they are defined, with the band that the whole interval falls in; grey, with how
     few cases there are, where they are few."""
     table = plain_table("attribute", "coefficient", "value", "n", "reads as")
     for name, estimates in {**agreement.attributes, OVERALL: agreement.overall}.items():
         level = agreement.levels.get(name, "")
-        fit = {*FITTING.get(level, estimates), *ANY_LEVEL}
-        fit |= {
-            choice.coefficient for at, choice in agreement.report.items() if at == name and choice.coefficient
-        }
+        chosen = {choice.coefficient for at, choice in agreement.report.items() if at == name}
         for coefficient, estimate in estimates.items():
-            if estimate.defined and (every or coefficient in fit or coefficient not in SHIPPED):
+            fits = level not in LEVELS or level in registered_coefficients()[coefficient].fits
+            if estimate.defined and (every or fits or coefficient in chosen):
                 reads = band(coefficient, estimate)
                 reading = f"{reads.word}, {reads.source}" if reads else ""
                 table.add_row(

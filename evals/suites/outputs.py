@@ -59,7 +59,7 @@ def _read(
     scenarios: Sequence[str],
     recorded: Recorded,
 ) -> int:
-    """Add a file's rows to `found`; how many belong to other scenarios."""
+    """Add a file's rows to `recorded`; how many belong to other scenarios."""
     headings = {column: columns.get(column, column) for column in COLUMNS}
     required = tuple(headings[column] for column in ("case", "output", *(() if name else ("system",))))
     elsewhere = 0

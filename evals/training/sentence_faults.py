@@ -42,7 +42,7 @@ def find_omission(material: Material, rng: random.Random) -> Edit | None:
 
 
 def points_for(whole: str, remainder: str) -> int:
-    """How grave it is that only `left` remains of `whole`: by the share of its content words that is gone."""
+    """How grave it is that only `remainder` is left of `whole`: by the share of its content words that is gone."""
     all_stems, kept_stems = stems(whole), set(stems(remainder))
     lost_share = sum(word not in kept_stems for word in all_stems) / max(1, len(all_stems))
     return 1 if lost_share < 0.12 else 2 if lost_share < 0.3 else 3 if lost_share < 0.6 else 4
