@@ -13,7 +13,7 @@ from ..agents.orchestrator import Decision, Dispute
 from ..agents.prompting import Brief
 from ..rubrics.scale import Value
 from .bench import Bench, statements, together
-from .stopping import consensus_reached, disputed_attributes, hard_limits, presided_limits
+from .stopping import consensus_reached, disputed_attributes, hard_limits, limits_of
 from .transcript import Cast, Decided, Entry, Ledger, Said, Standing, Stop, Transcript, entry_of
 
 
@@ -43,7 +43,7 @@ def why_ended(
     )(transcript)
     if agreed and (agreed.limit or not challenged):
         return agreed
-    limit = presided_limits(jury, brief.rubric)(transcript)
+    limit = limits_of(jury, brief.rubric, replans=True)(transcript)
     if limit and agreed:
         return Stop(reason="consensus", detail=f"unchallenged: {limit.limit}")
     return limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 
 from ..agents.budget import Meter
@@ -16,15 +17,19 @@ NO_QUORUM = "no attribute has the votes that a quorum needs"
 SOME_QUORUM = "not every attribute has the votes that a quorum needs"
 
 
-def limits_of(jury: Jury, rubric: Rubric) -> Condition:
-    """The limits of a jury file that leave something to decide, and its early stops, in that order."""
+def limits_of(jury: Jury, rubric: Rubric, *, replans: bool = False) -> Condition:
+    """The limits of a jury file that leave something to decide, and its early stops, in that order.
+
+    Args:
+        replans: Whether someone presides who puts the questions anew where `max_stalls` would stop, `max_replans` times.
+    """
     limits = jury.limits
     found: list[Condition] = [
         make(most)
         for make, most in (
             (turns, limits.max_turns),
             (rounds, limits.max_rounds),
-            (stall_limit, limits.max_stalls),
+            (partial(replan_limit, limits.max_replans) if replans else stall_limit, limits.max_stalls),
             (stable, jury.stop.stable_rounds),
         )
         if most is not None
@@ -32,13 +37,6 @@ def limits_of(jury: Jury, rubric: Rubric) -> Condition:
     if jury.stop.ks is not None:
         found.append(distribution_stable(rubric, jury.stop.ks))
     return any_of(*found)
-
-
-def presided_limits(jury: Jury, rubric: Rubric) -> Condition:
-    """The limits of a protocol with an orchestrator or moderator: `max_replans` is one of them."""
-    most = jury.limits.max_replans
-    limits = limits_of(jury, rubric)
-    return limits if most is None else any_of(limits, replan_limit(most))
 
 
 def hard_limits(meter: Meter) -> Condition:
@@ -120,11 +118,26 @@ def stall_limit(most: int) -> Condition:
     return lambda transcript: Stop.at("max_stalls", most) if stalls(transcript) >= most else None
 
 
-def replan_limit(most: int) -> Condition:
-    """Stops when the deliberation is stalled and questions were put anew this often."""
-    return lambda transcript: (
-        Stop.at("max_replans", most) if stalls(transcript) and replans(transcript) >= most else None
-    )
+def replan_limit(most_replans: int | None, most_stalls: int) -> Condition:
+    """Stops where `stall_limit` would, once questions were put anew this often; without a limit only after round one.
+
+    With `most_stalls` 0 nothing was ever asked that could be put anew.
+    """
+    if most_replans == 0 or most_stalls == 0:
+        return stall_limit(most_stalls)
+
+    def condition(transcript: Transcript) -> Stop | None:
+        if most_replans is None or replans(transcript) < most_replans or stalls(transcript) < most_stalls:
+            return None
+        return Stop.at("max_replans", most_replans)
+
+    return condition
+
+
+def replan_due(transcript: Transcript, jury: Jury) -> bool:
+    """Whether the next questions are put anew: as many rounds as `max_stalls` moved nobody since the last were."""
+    most = jury.limits.max_stalls
+    return most is not None and stalls(transcript) >= max(1, most)
 
 
 def stable(in_a_row: int) -> Condition:
@@ -236,9 +249,9 @@ def values_of(standing: Mapping[str, Standing]) -> list[Value]:
 
 
 def stalls(transcript: Transcript) -> int:
-    """How many rounds in a row, up to the last, brought neither movement nor new evidence."""
-    count = 0
-    for number in range(transcript.rounds, 1, -1):
+    """How many rounds in a row, up to the last, brought neither movement nor new evidence, since questions were last put anew."""
+    count, first = 0, max((entry.round for entry in _new_plans(transcript)), default=2)
+    for number in range(transcript.rounds, first - 1, -1):
         if moved(transcript, number):
             break
         count += 1
@@ -280,7 +293,11 @@ def unmoved_rounds(transcript: Transcript) -> int:
 
 def replans(transcript: Transcript) -> int:
     """How often questions were put anew because the last ones had moved nobody."""
-    return sum(1 for entry in transcript.entries if isinstance(entry, Ledger) and entry.replan)
+    return len(_new_plans(transcript))
+
+
+def _new_plans(transcript: Transcript) -> list[Ledger]:
+    return [entry for entry in transcript.entries if isinstance(entry, Ledger) and entry.replan]
 
 
 def ks_distance(before: Mapping[str, Standing], after: Mapping[str, Standing]) -> float:

@@ -40,6 +40,7 @@ from .options import (
     default_options,
     load_acceptance,
     refuse_unused,
+    refuse_unused_replans,
     with_options,
 )
 from .persona import Persona, load_persona
@@ -293,6 +294,7 @@ class Jury(BaseModel):
             # Where nothing is ever challenged, `challenge: false` holds.
             if name != "challenge" and getattr(self, name) != type(self).model_fields[name].default:
                 refuse_unused(name, self.protocol)
+        refuse_unused_replans(self.limits, self.protocol)
         return self
 
     @model_serializer(mode="wrap")

@@ -43,7 +43,8 @@ class Limits(BaseModel):
     """The exact number of juror turns."""
     max_stalls: int | None = Field(default=1, ge=0)
     """Consecutive rounds without movement or new evidence before it stops."""
-    max_replans: int | None = Field(default=1, ge=0)
+    max_replans: int | None = Field(default=0, ge=0)
+    """How often whoever presides puts the questions anew where `max_stalls` would stop; null for no limit."""
     max_tokens: int | None = Field(default=None, ge=1)
     max_usd: float | None = Field(default=None, gt=0)
     max_seconds: float | None = Field(default=None, gt=0)
@@ -262,9 +263,10 @@ class ClaimOptions(Options):
 
 
 class _Optioned(Protocol):
-    """A registered protocol, as far as it concerns its options."""
+    """A registered protocol, as far as it concerns a jury's options and limits."""
 
     options: type[Options]
+    replans: bool
 
 
 def options_model(protocol: str) -> type[Options]:
@@ -325,6 +327,26 @@ def refuse_unused(name: str, protocol: str) -> None:
     """
     if problem := unused_option(name, protocol):
         raise wrong(problem, name)
+
+
+def refuse_unused_replans(limits: Limits, protocol: str) -> None:
+    """An error if `limits` asks for new plans that can never be made.
+
+    Raises:
+        ValidationError: Its place is the limit.
+    """
+    if not limits.max_replans or protocol not in registered_plugins(PROTOCOLS):
+        return
+    found: _Optioned = registered_plugins(PROTOCOLS)[protocol].load()
+    if not found.replans:
+        why = f"nobody puts questions anew under {protocol}"
+    elif not limits.max_stalls:
+        why = "questions are put anew where max_stalls would stop, and it " + (
+            "stops after round one" if limits.max_stalls == 0 else "is not set"
+        )
+    else:
+        return
+    raise wrong(f"cannot act: {why}\nremove it, or set it to 0", "limits", "max_replans")
 
 
 def unused_option(name: str, protocol: str) -> str:

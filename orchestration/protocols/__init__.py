@@ -32,6 +32,8 @@ class Protocol:
     """How many model calls N jurors in R rounds make."""
     steps: str
     """How many of them follow each other."""
+    replans: bool = False
+    """Whether whoever presides puts the questions anew where `max_stalls` would stop, `max_replans` times."""
     options: type[Options] = Options
     """What it may be told, under `options:` in a jury file; it reads them with `bench.jury.options_as`."""
     prompts: Prompts | None = None

@@ -153,6 +153,7 @@ escalate = Protocol(
     options=EscalateOptions,
     count="escalated",
     orchestrator=True,
+    replans=True,
     summary="one judge; the panel where it is unsure; deliberation where the panel is split",
     speaks="the first seat k times at once; where it is unsure every seat; where they are split, as in orchestrated",
     sees="judge and panel: nothing of the others; in deliberation: as in orchestrated",

@@ -354,6 +354,7 @@ magentic_one = Protocol(
     check=check,
     count="decision",
     orchestrator=True,
+    replans=True,
     summary="AutoGen's own MagenticOneGroupChat with the same jurors and limits: the published arm, its faults guarded",
     speaks="the orchestrator lists facts and plans; then, over and over, it fills a ledger and one juror it names speaks",
     sees="the orchestrator: all since its last plan; a juror: the plan, what was asked since, the others' last ballots",

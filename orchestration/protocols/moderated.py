@@ -8,7 +8,7 @@ from ...agents.orchestrator import Silence
 from ...agents.prompting import Brief
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
-from ..stopping import attributes_with_quorum, instant_extremes, stalls
+from ..stopping import attributes_with_quorum, instant_extremes, replan_due
 from ..transcript import Ledger, Stop, Transcript
 from . import Protocol
 from .orchestrated import OrchestratedOptions
@@ -45,7 +45,7 @@ async def _moderation(
     in_dispute = open_attributes(transcript, brief, bench)
     heard = statements(held for name in pending for held in standing[name].values())
     saw = tuple(dict.fromkeys(held.entry for name in pending for held in standing[name].values()))
-    replan = bool(in_dispute) and stalls(transcript) > 0
+    replan = bool(in_dispute) and replan_due(transcript, bench.jury)
     turn = await bench.orchestrator.moderate(brief, pending, heard, round=transcript.rounds, replan=replan)
     if isinstance(turn, Silence):
         return Ledger(
@@ -92,6 +92,7 @@ moderated = Protocol(
     options=OrchestratedOptions,
     count="decision",
     orchestrator=True,
+    replans=True,
     summary="a moderator lets jurors answer each other and ends by declaring consensus, which code checks",
     speaks="all jurors blind; then, each round, the moderator says who answers whom, and they do",
     sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",

@@ -8,7 +8,7 @@ from ...agents.orchestrator import Silence
 from ...agents.prompting import Brief
 from ..bench import Bench, statements
 from ..rounds import address_disputes, decide_open, everyone_asked, one_round, open_attributes, why_ended
-from ..stopping import instant_extremes, stalls
+from ..stopping import instant_extremes, replan_due
 from ..transcript import Ledger, Transcript
 from ..worked_examples import ShotOptions
 from . import Protocol
@@ -48,7 +48,7 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
     standing = transcript.standing()
     heard = statements(held for name in in_dispute for held in standing[name].values())
     saw = tuple(dict.fromkeys(held.entry for name in in_dispute for held in standing[name].values()))
-    number, replan = transcript.rounds + 1, stalls(transcript) > 0
+    number, replan = transcript.rounds + 1, replan_due(transcript, bench.jury)
     named = await bench.orchestrator.name_disputes(
         brief, in_dispute, heard, round=transcript.rounds, replan=replan
     )
@@ -77,6 +77,7 @@ orchestrated = Protocol(
     options=OrchestratedOptions,
     count="decision",
     orchestrator=True,
+    replans=True,
     summary="an orchestrator runs rounds; settled attributes are left alone; it decides what stays open",
     speaks="all jurors blind; then, each round, the orchestrator names the disputes and those it names answer",
     sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",

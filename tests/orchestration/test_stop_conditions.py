@@ -76,8 +76,9 @@ def test_turns_rounds_and_stalls_name_their_limit() -> None:
     assert stopping.rounds(3)(still) == Stop(reason="rounds", limit="max_rounds", value=3)
     assert stopping.stall_limit(2)(still) == Stop(reason="stall", limit="max_stalls", value=2)
     assert stopping.stall_limit(3)(still) is None
-    assert stopping.replan_limit(0)(still) == Stop(reason="replans", limit="max_replans", value=0)
-    assert stopping.replan_limit(1)(still) is None
+    assert stopping.replan_limit(0, 2)(still) == Stop(reason="stall", limit="max_stalls", value=2)
+    assert stopping.replan_limit(1, 2)(still) is None is stopping.replan_limit(None, 2)(still)
+    assert stopping.replan_limit(1, 0)(still) == Stop(reason="stall", limit="max_stalls", value=0)
 
 
 def test_new_evidence_is_movement_but_not_a_changed_vote() -> None:
@@ -189,7 +190,7 @@ def test_hard_limits_are_told_apart() -> None:
 
 
 def jury(**fields: object) -> Jury:
-    limits = {"max_rounds": 9, "max_turns": None, "max_stalls": None, "max_replans": None, **fields}
+    limits = {"max_rounds": 9, "max_turns": None, "max_stalls": None, "max_replans": 0, **fields}
     stop = {name: limits.pop(name) for name in ("stable_rounds", "ks") if name in limits}
     return Jury.model_validate(
         {"name": "j", "seats": [{"name": "a"}, {"name": "b"}], "limits": limits, "stop": stop}
@@ -215,22 +216,26 @@ def test_a_jury_files_limits_in_their_order(
     rubric: Rubric, fields: dict[str, float], limit: str | None
 ) -> None:
     still = heard({"a": 4, "b": 5}, {"a": 4, "b": 5}, {"a": 4, "b": 5})
-    for made in (stopping.limits_of, stopping.presided_limits):
-        stop = made(jury(**fields), rubric)(still)
+    for replans in (False, True):
+        stop = stopping.limits_of(jury(**fields), rubric, replans=replans)(still)
         assert (stop and stop.limit) == limit
         assert stop is None or limit is None or stop.value == fields[limit]
 
 
 def test_whoever_presides_may_put_questions_anew_so_often(rubric: Rubric) -> None:
     still = heard({"a": 4, "b": 5}, {"a": 4, "b": 5})
-    anew = still.add([Ledger(round=2, disputes=(), author="code", replan=True)])
-    limited = jury(max_replans=1)
-    assert stopping.replans(anew) == 1 and stopping.replans(still) == 0
-    assert stopping.presided_limits(limited, rubric)(still) is None
-    assert stopping.presided_limits(limited, rubric)(anew) == Stop(
-        reason="replans", limit="max_replans", value=1
+    anew = still.add([Ledger(round=3, disputes=(), author="code", replan=True)])
+    again = heard({"a": 4, "b": 5}, {"a": 4, "b": 5}, {"a": 4, "b": 5}).add(
+        [Ledger(round=3, disputes=(), author="code", replan=True)]
     )
-    assert stopping.limits_of(limited, rubric)(anew) is None
+    limited = jury(max_stalls=1, max_replans=1)
+    assert [stopping.replans(each) for each in (still, anew, again)] == [0, 1, 1]
+    assert [stopping.stalls(each) for each in (still, anew, again)] == [1, 0, 1]
+    assert stopping.replan_due(still, limited) and not stopping.replan_due(anew, limited)
+    presided = stopping.limits_of(limited, rubric, replans=True)
+    assert presided(still) is None and presided(anew) is None
+    assert presided(again) == Stop(reason="replans", limit="max_replans", value=1)
+    assert stopping.limits_of(limited, rubric)(still) == Stop(reason="stall", limit="max_stalls", value=1)
 
 
 def test_all_of_them_say_so_in_the_detail_of_the_first() -> None:

@@ -13,7 +13,7 @@ from venire import Jury, VenireError, load_jury
 from venire.orchestration.protocols import protocol, protocols
 from venire.orchestration.protocols.single import SingleOptions
 from venire.orchestration.record.manifest import fingerprint
-from venire.personas.options import CHECKED, TOP_LEVEL
+from venire.personas.options import CHECKED, TOP_LEVEL, Limits
 from venire.rubrics.plugins import registered_plugins
 
 SEATS = [{"name": "a", "model": "scripted"}, {"name": "b", "model": "scripted"}]
@@ -27,7 +27,7 @@ SAME = [
     ("debate", {"debate": {"high": "b", "low": "a"}}, "b03380f92f767ed0", (0, 2)),
     ("panel", {}, "1d059a670a62a696", (0, 2)),
 ]
-"""Each with the hash by which records knew the jury before there was `options:`, and where its repeats start."""
+"""Each with the hash by which records knew the jury before there was `options:`, when one new plan was the default, and where its repeats start."""
 
 DEEP = """
 from pydantic import Field
@@ -65,7 +65,8 @@ def test_both_spellings_are_the_jury_that_records_know(
     under = load_jury(jury_file(Path(), protocol=way, options=options))
 
     assert above == under
-    assert fingerprint(under.model_dump(mode="json"))[:16] == known_as
+    as_recorded = under.model_copy(update={"limits": Limits(max_replans=1)})
+    assert fingerprint(as_recorded.model_dump(mode="json"))[:16] == known_as
     assert under.first_repeats == first_repeats
 
 
@@ -186,3 +187,25 @@ def test_a_plug_ins_options_are_held_against_its_own_model(tmp_path: Path) -> No
         with pytest.raises(VenireError, match="cannot go without its options: depth"):
             load_jury("stances").under("deep")
         assert set(protocols()) > {"deep", "panel"}
+
+
+@pytest.mark.parametrize(
+    ("way", "limits", "why"),
+    [
+        ("delphi", {"max_replans": 2}, "nobody puts questions anew under delphi"),
+        ("panel", {"max_replans": 1}, "nobody puts questions anew under panel"),
+        ("orchestrated", {"max_stalls": 0, "max_replans": 1}, "stops after round one"),
+        ("moderated", {"max_stalls": None, "max_replans": 1}, "is not set"),
+        ("orchestrated", {"max_stalls": 1, "max_replans": 1}, ""),
+        ("delphi", {"max_replans": 0}, ""),
+    ],
+)
+def test_new_plans_that_could_never_be_made_are_refused(
+    tmp_path: Path, way: str, limits: dict[str, Any], why: str
+) -> None:
+    file = jury_file(tmp_path, protocol=way, limits=limits)
+    if not why:
+        assert load_jury(file).limits.max_replans == limits["max_replans"]
+        return
+    with pytest.raises(VenireError, match=why):
+        load_jury(file)

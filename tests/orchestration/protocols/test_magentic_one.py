@@ -66,7 +66,8 @@ def test_the_documented_most_calls_are_never_passed(rubric: Rubric, case: Case) 
     most = protocol("magentic-one").most
     assert most is not None
     with ProviderServer(jury_of({"a": [5, 4], "b": 2, "c": 3, "boss": boss(stuck_once)})) as server:
-        deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=Limits(max_rounds=3))
+        limits = Limits(max_rounds=3, max_replans=1)
+        deliberate_magentic(case, rubric, server.url, "a", "b", "c", limits=limits)
 
     assert 2 * 3 * 3 < len(server.calls) <= most(3, 3)[0]
 
@@ -280,7 +281,7 @@ def run_it(folder: Path, presides: Any, status: int = 0, **jury: Any) -> dict[st
 @pytest.mark.parametrize(
     ("presides", "reason"),
     [
-        (boss(lambda _: ledger(progress=False)), "replans"),
+        (boss(lambda _: ledger(progress=False)), "stall"),
         (boss(lambda _: ledger("nobody")), "orchestrator"),
         (boss(lambda _: {k: v for k, v in ledger().items() if k != "next_speaker"}), "orchestrator"),
         (boss(lambda _: ledger(satisfied="False")), "orchestrator"),
@@ -377,7 +378,9 @@ def test_the_same_question_after_a_new_plan_is_answered_anew(rubric: Rubric, cas
     ledgers = [ledger("a"), ledger("a", progress=False), ledger("b"), ledger(satisfied=True)]
     answers = {"a": 3, "b": 3, "boss": boss(lambda number: ledgers[min(number, 3)])}
     with ProviderServer(jury_of(answers)) as server:
-        jury = jury_at(server.url, "a", "b", protocol="magentic-one", limits=Limits(max_rounds=9))
+        jury = jury_at(
+            server.url, "a", "b", protocol="magentic-one", limits=Limits(max_rounds=9, max_replans=1)
+        )
         transcript = asyncio.run(_heard_once(case, rubric, jury))
 
     asked = [call.prompt for call in server.calls if call.model == "boss" and call.schema]

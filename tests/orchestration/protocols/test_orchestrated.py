@@ -81,13 +81,19 @@ def test_max_stalls_ends_after_that_many_rounds_without_movement(rubric: Rubric,
     assert {dissent.juror for dissent in verdict["accurate"].dissent} == {"a", "c"}
 
 
-def test_a_stalled_jury_is_asked_anew_only_as_often_as_max_replans_allows(rubric: Rubric, case: Case) -> None:
-    limits = Limits(max_rounds=9, max_stalls=5, max_replans=2)
+@pytest.mark.parametrize("protocol", ["orchestrated", "moderated"])
+def test_a_stalled_jury_is_asked_anew_only_as_often_as_max_replans_allows(
+    rubric: Rubric, case: Case, protocol: str
+) -> None:
+    limits = Limits(max_rounds=9, max_stalls=2, max_replans=2)
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": 2})) as server:
-        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", limits=limits))
+        verdict = deliberate_sync(
+            case, rubric, jury_at(server.url, "a", "b", protocol=protocol, limits=limits)
+        )
 
     assert (verdict.stop.reason, verdict.stop.limit) == ("replans", "max_replans")
-    assert sum(getattr(entry, "replan", False) for entry in verdict.transcript.entries) == 2
+    assert [e.round for e in verdict.transcript.entries if getattr(e, "replan", False)] == [4, 6]
+    assert verdict.transcript.rounds == 7
 
 
 def test_settled_attributes_are_not_argued_again(rubric: Rubric, case: Case) -> None:
