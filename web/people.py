@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..evals.report.section import Section
 from ..orchestration.record import Location, Store
@@ -116,30 +116,60 @@ def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
     )
 
 
-def jury_worth(run: Location, people: People) -> Section | None:
-    """The section on effective votes that `compare` has, of the deliberations on rated cases; None where there is nothing to tell.
+def jury_worth(run: Location, people: People) -> tuple[Section | None, Section | None]:
+    """The sections on effective votes and on what deliberation did that `compare` has, of the deliberations on rated cases; None where
+    there is nothing to tell.
 
     Opens the record anew, so that it can be called from another thread.
     """
     # Statistics load pandas and scipy, which few pages need.
     from ..evals.audits.independence import independence_section
+    from ..evals.comparison.deliberation import deliberation_section
+    from ..evals.comparison.objectives import MARGIN, OBJECTIVES
     from ..evals.ratings.people import check_ratings, ratings_table
     from ..evals.ratings.question import rubric_questions
     from ..evals.ratings.reference import reference
-    from ..evals.ratings.run_tables import RoundVotes
+    from ..evals.ratings.run_tables import BlindCounts, RoundVotes, VoteChanges
 
     store = Store.read(run)
     try:
-        arms, collector, recounter = store.arms(), RoundVotes(), Recounter(store)
+        arms, recounter = store.arms(), Recounter(store)
+        collectors = rounds, blind, changes = RoundVotes(), BlindCounts(), VoteChanges()
+        groups = {case: found.group for case in people.cases if (found := store.case(case)) and found.group}
         for arm in arms:
             if len(arm.jury.seats) < 2:
                 continue
             for case in people.cases:
                 for transcript in store.transcripts(arm, case):
-                    collector.add(arm, recounter.verdict(arm, transcript))
+                    verdict = recounter.verdict(arm, transcript)
+                    for collector in collectors:
+                        collector.add(arm, verdict)
     finally:
         store.release()
     questions = rubric_questions(*(arm.rubric for arm in arms))
     given = ratings_table(rating for case in people.cases for rating in people.ratings_of(case))
     rated, _ = check_ratings(given, questions)
-    return independence_section(collector.table(), reference(rated, questions).table, questions)
+    truth = reference(rated, questions).table
+    return independence_section(rounds.table(), truth, questions), deliberation_section(
+        blind.table(),
+        changes.table(),
+        truth,
+        questions,
+        groups,
+        objective=OBJECTIVES["credit"],
+        margin=MARGIN,
+        unit="calls",
+    )
+
+
+def effect_lines(rows: Sequence[Mapping[Hashable, Any]]) -> dict[str, str]:
+    """By arm, what deliberation did to it by its row of the section of that name: the effect, what it is in, and the verdicts that it turned."""
+    from ..evals.comparison.deliberation import effect_cell
+
+    return {
+        str(
+            row["arm"]
+        ): f"{effect_cell(row)} ({row['objective']}; {row['verdicts_wrong_to_right']:g} verdicts wrong to right, "
+        f"{row['verdicts_right_to_wrong']:g} right to wrong)"
+        for row in rows
+    }

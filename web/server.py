@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import secrets
 import webbrowser
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from .pages.people import SHOWN, differences_section
 from .pages.proceedings import progress_section, progress_view
 from .pages.reports import board_view, controls_view, section_view, study_view, talks_view
 from .pages.votes import Revisions
-from .people import Difference, People, jury_worth, people_of_run
+from .people import Difference, People, effect_lines, jury_worth, people_of_run
 from .reports import ReportReader, record_of, study_report, suite_report
 from .search import CaseSearch, Finder
 
@@ -80,7 +80,7 @@ class Inspector:
         self._board = suite_report(run)
         run = record_of(run)
         self._location = run
-        self._worth: tuple[int, Section | None] | None = None
+        self._worth: tuple[int, tuple[Section | None, Section | None]] | None = None
         self._store = Store.read(run)
         self.index = Index(run)
         self.run = self._store.name
@@ -191,7 +191,9 @@ class Inspector:
         counts, censuses = self.index.score_counts(arms), self.index.censuses(arms)
         apart = self._differences(finder)
         differences = None if apart is None else (apart[:SHOWN], len(apart))
-        main = overview(self._name, arms, censuses, counts, looks[:12], self._reach(), differences)
+        reach = self._reach()
+        effects = await self._deliberation_effects(reach)
+        main = overview(self._name, arms, censuses, counts, looks[:12], reach, differences, effects)
         return progress_section(self._store.unfinished_deliberations(GOING), arms), main
 
     async def _cases(self, request: web.Request) -> Sequence[Child]:
@@ -299,7 +301,7 @@ class Inspector:
             reading=self._reach().reading_scores,
             notes=people.notes,
         )
-        worth = await self._jury_worth(people)
+        worth, _ = await self._jury_worth(people)
         return main, None if worth is None else section_view(worth.name, section_json(worth))
 
     async def _talks(self, request: web.Request) -> Sequence[Child]:
@@ -334,8 +336,17 @@ class Inspector:
             self._apart = (scored, self.people.differences(finder.scores(self.people.cases)))
         return self._apart[1]
 
-    async def _jury_worth(self, people: People) -> Section | None:
-        """What the juries are worth in independent votes, worked out anew as the index grows, off the server's own thread."""
+    async def _deliberation_effects(self, reach: Reach) -> Mapping[str, str]:
+        """By deliberating arm what deliberation did, in a line: of the study's report, or of people's ratings once all scores are read."""
+        sections = (self._study.document() or {}).get("sections", {})
+        rows = sections.get("deliberation", {}).get("tables", {}).get("effects", [])
+        if not rows and self.people is not None and not reach.reading_scores:
+            _, section = await self._jury_worth(self.people)
+            rows = [] if section is None else section.tables["effects"].to_dict("records")
+        return await asyncio.to_thread(effect_lines, rows) if rows else {}
+
+    async def _jury_worth(self, people: People) -> tuple[Section | None, Section | None]:
+        """What the juries are worth in independent votes and what deliberation did, worked out anew as the index grows, off the server's own thread."""
         scored = self.index.read_to.scored
         if self._worth is None or self._worth[0] != scored:
             self._worth = (scored, await asyncio.to_thread(jury_worth, self._location, people))

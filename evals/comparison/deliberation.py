@@ -139,14 +139,17 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
 
 def effect_cells(section: Section | None) -> dict[str, str]:
     """By arm, its effect in a cell: the difference with its interval, and which of the four it is."""
-    if section is None:
-        return {}
-    found = {}
-    for row in section.tables["effects"].to_dict("records"):
-        ends = "" if math.isnan(row["low"]) else f" [{signed_number(row['low'])}, {signed_number(row['high'])}]"  # fmt: skip
-        word = {"no difference larger than the margin": "no difference"}.get(row["outcome"], row["outcome"])
-        found[row["arm"]] = "cannot be told" if math.isnan(row["value"]) else f"{signed_number(row['value'])}{ends} {word}"  # fmt: skip
-    return found
+    rows = [] if section is None else section.tables["effects"].to_dict("records")
+    return {row["arm"]: effect_cell(row) for row in rows}
+
+
+def effect_cell(row: Row) -> str:
+    """The effect of one row, a report's JSON included, in which what is undefined is null."""
+    if pd.isna(row["value"]):
+        return "cannot be told"
+    ends = "" if pd.isna(row["low"]) else f" [{signed_number(row['low'])}, {signed_number(row['high'])}]"
+    word = {"no difference larger than the margin": "no difference"}.get(row["outcome"], row["outcome"])
+    return f"{signed_number(row['value'])}{ends} {word}"
 
 
 def effects_in_short(section: Section | None) -> str:
