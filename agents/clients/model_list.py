@@ -25,10 +25,8 @@ from ...rubrics.files import nearest
 from .endpoint import Answer, AnswerTooLong, Endpoint, ProxyFailure
 from .keys import address_without_secrets, redact_secrets, sent_secrets
 
-CONNECT_SECONDS = 5.0
-"""How long an address may take to accept a connection, on a machine that does other things at the same time."""
-_STARTING = 1.5
-"""Seconds for which a connection that is refused is tried again: a server may be starting."""
+CONNECT_SECONDS = 1.5
+"""How long an address may take to accept a connection; one that is refused is tried again until then."""
 ANSWER_SECONDS = 1.5
 """How long the answer to one free question may take; a slower server is not asked further."""
 _RETRY = 0.25
@@ -135,7 +133,7 @@ async def find_anthropic_model(server: ModelServer, name: str) -> bool:
 async def check_address(server: ModelServer) -> None:
     """An error where nothing accepts connections at the server's address, or at the proxy on the way to it."""
     endpoint = server.endpoint("")
-    until = time.monotonic() + _STARTING
+    until = time.monotonic() + CONNECT_SECONDS
     try:
         while True:
             try:

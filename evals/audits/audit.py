@@ -29,6 +29,8 @@ class Severity:
     """People's reference at most this far from the bad end: on 1 to 5 with 5 best, 1 and 2."""
     margin: float = 0.5
     """Another's score at least this much better than theirs: on 1 to 5, two points."""
+    attribute: str | None = None
+    """The one attribute on which an error is severe; any without it."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.harmful < 1 or not 0 < self.margin <= 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -26,9 +27,24 @@ from .audit import Audit
 PEOPLE = "people's reference"
 CORRELATIONS = ["evaluator", "kind", "first", "second", "spearman", "n", "note"]
 HALO = [
-    *("evaluator", "kind", "mean", "people", "difference", "low", "high", "p", "p_holm", "apart", "n", "note")
+    *(
+        "evaluator",
+        "kind",
+        "mean",
+        "people",
+        "answers",
+        "people_answers",
+        "difference",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+    ),
+    *("apart", "n", "note"),
 ]
 METHOD = "mean Spearman's rho among attributes, minus people's"
+NEAR_ZERO = 0.1
+"""A mean correlation below this is small by Cohen's convention, and no halo however far people's lies below it."""
 LEAST = 3
 """Cases without which two attributes have no correlation worth the name."""
 CELL = 36
@@ -73,7 +89,8 @@ def halo(marks: Marks) -> pd.DataFrame:
 
     A positive `difference` is a halo: attributes that people tell apart go together. `apart` is the root mean
     squared distance between the two sets of correlations. Tested by swapping evaluator and people within cases or their
-    groups; scores are ranked once. `p` is corrected by Holm's method over the evaluators.
+    groups; scores are ranked once. `p` is corrected by Holm's method over the evaluators. Noise lowers correlations and averaging
+    lowers noise, so that there is no test where another number of answers is averaged than people's.
     """
     everyone = grids(marks)
     people = everyone.get(PEOPLE)
@@ -81,7 +98,15 @@ def halo(marks: Marks) -> pd.DataFrame:
     for evaluator, (kind, wide) in everyone.items():
         if evaluator == PEOPLE:
             continue
-        row = {"evaluator": evaluator, "kind": kind, "p": np.nan, "people": np.nan, "apart": np.nan}
+        row = {
+            "evaluator": evaluator,
+            "kind": kind,
+            "p": np.nan,
+            "people": np.nan,
+            "apart": np.nan,
+            "people_answers": np.nan,
+        }
+        row["answers"] = marks.answers.get(evaluator, 1.0)
         if people is None or wide.shape[1] < 2:
             reason = "nobody rated the cases" if people is None else "one attribute correlates with nothing"
             estimate: Estimate = undefined(reason, method=METHOD, n=len(wide))
@@ -97,6 +122,9 @@ def halo(marks: Marks) -> pd.DataFrame:
         both = marked.notna() & others.notna()
         rated = both.any(axis=1)
         marked, others = (marked.where(both)[rated], others.where(both)[rated])
+        raters = [name for name in marks.people if name != evaluator]
+        counts = marks.table[raters].notna().sum(axis=1).unstack("attribute").reindex_like(others)
+        row["people_answers"] = float(np.nanmedian(counts.where(others.notna()))) if rated.any() else np.nan
         cluster, _ = pd.factorize(marks.clusters.reindex(marked.index))
         rank_pair = _ranks(marked.to_numpy(float)), _ranks(others.to_numpy(float))
         own_rhos, people_rhos = map(_table, rank_pair)
@@ -113,6 +141,12 @@ def halo(marks: Marks) -> pd.DataFrame:
         )
         row |= {"p": p, "apart": float(np.sqrt((gaps[is_known] ** 2).mean())) if is_known.any() else np.nan}
         row |= {"mean": _mean(own_rhos), "people": _mean(people_rhos)}
+        if estimate.defined and row["answers"] != row["people_answers"]:
+            row["p"] = np.nan
+            unequal = f"{row['answers']:g} answers are averaged against people's {row['people_answers']:g}"
+            estimate = replace(
+                estimate, low=np.nan, high=np.nan, note=f"no test: {unequal}, and averages are less noisy"
+            )
         rows.append({**row, **_cells(estimate)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
     return table.assign(p_holm=holm(table["p"].tolist()))[HALO]
@@ -267,7 +301,8 @@ def consistency_section(marks: Marks) -> Section:
             "Internal consistency is Spearman's rho between every two attributes over the cases an evaluator judged, each "
             "attribute turned so that good is high; its summary is their mean, set against that of the people's reference on "
             "the same scores (a person's against the others'), ranked once, tested by the jackknife over cases or their "
-            "groups, and p corrected by Holm's method over the evaluators.",
+            "groups, and p corrected by Holm's method over the evaluators. There is no test where another number of answers is averaged than "
+            f"people's, since noise lowers correlations; and no halo is claimed where the mean rho is below {NEAR_ZERO}.",
         ),
         (*marks.notes, *notes),
     )
@@ -276,6 +311,11 @@ def consistency_section(marks: Marks) -> Section:
 def _sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["difference"]):
         return f"{row['evaluator']}: internal consistency cannot be set against people's ({row['note']})."
+    if row["note"].startswith("no test"):
+        return (
+            f"Whether {row['evaluator']}'s attributes go together more than people's is not told: mean rho {row['mean']:.2f} against "
+            f"{row['people']:.2f}, but {row['note'].removeprefix('no test: ')}."
+        )
     size = (
         f"mean rho {row['mean']:.2f} against people's {row['people']:.2f} (difference {row['difference']:+.2f}, "
         f"{interval_phrase(row['low'], row['high'], '+.2f')}"
@@ -283,6 +323,8 @@ def _sentence(row: dict[Any, Any]) -> str:
     size += f", Holm-corrected {p_words(row['p_holm'])})" if not math.isnan(row["p_holm"]) else ")"
     if not row["p_holm"] < LEVEL:
         return f"{row['evaluator']}'s attributes are not shown to go together more or less than people's: {size}."
+    if row["difference"] > 0 and row["mean"] < NEAR_ZERO:
+        return f"{row['evaluator']}'s attributes go together more than people's, but hardly at all, which is no halo: {size}."
     if row["difference"] > 0:
         return f"{row['evaluator']}'s attributes go together more than people's, as under a halo: {size}."
     return f"{row['evaluator']}'s attributes go together less than people's: {size}."

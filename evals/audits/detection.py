@@ -143,7 +143,8 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     attribute_words = ", ".join(label.attributes) or "all attributes with an order"
     methods = (
         f"A case's score is the mean of {attribute_words}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(labelled)} labelled cases). Cases are "
-        f"reviewed from the lowest score up, ties at once. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
+        f"reviewed from the lowest score up, ties at once. `area` is that under the curve of the share of wrong cases found against the share of cases reviewed: "
+        f"0.5 in random order, and at the most 1 less half the share of wrong cases; it is not the area under a ROC curve. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
         f"in random order that is one minus the recall. Intervals: the jackknife's over cases or their groups; of the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
     return Section("detection", TITLE, tuple(sentences), tables, figures, methods)
@@ -235,7 +236,7 @@ def _by_label(arm: str, mark: pd.Series, error: FloatArray) -> list[tuple[object
 
 
 def _area_sentence(arm: str, area: float, low: float, high: float, p: float, n: int, wrong: int) -> str:
-    size = f"area {area:.2f} ({interval_phrase(low, high)}; 0.50 in random order; {wrong} of {n} cases are wrong, {p_words(p)})"
+    size = f"the area under the curve of wrong cases found against cases reviewed is {area:.2f} ({interval_phrase(low, high)}; 0.50 in random order; {wrong} of {n} cases are wrong, {p_words(p)})"
     if not p < LEVEL:
         return f"Low scores of {arm} are not shown to find wrong cases sooner than random order: {size}."
     return f"Low scores of {arm} find wrong cases {'sooner' if area > 0.5 else 'later'} than random order: {size}."

@@ -18,6 +18,7 @@ from ...rubrics.errors import InvalidFile
 from ...rubrics.files import read_text
 from ...rubrics.yaml_files import plain_yaml
 from ..ratings.evidence import Evidence
+from ..ratings.folds import clusters
 from ..ratings.pooling import OVERALL, pooling, upright
 from ..report.drawing import Figure, clip, series_colour
 from ..report.panel import Panel, Tick, name_axis, number_axis
@@ -53,6 +54,8 @@ COLUMNS = [
     *("attribute", "juror", "value", "low", "high", "se", "p", "p_holm", "same", "n"),
     *("case_variance", "juror_variance", "interaction_variance", "residual_variance", "freedom", "note"),
 ]
+AS_000, WITHIN = "000's own model", "within cases"
+FIXED = ["model", "attribute", "juror", "value", "low", "high", "se", "p", "p_holm", "same", "n", "case_variance", "residual_variance", "note"]  # fmt: skip
 PAIRS = ["attribute", "juror", "system", "same", "mean", "above", "n"]
 LEAST_FREEDOM = 3
 """Below so many degrees of freedom nobody could tell favour from one juror's liking for one system."""
@@ -98,6 +101,9 @@ class Preference:
     pairs: pd.DataFrame
     """By attribute, the mean score that each juror gave each system, and how far it is `above` what the two would lead
     one to expect: the juror's leniency and the system's quality added up."""
+    fixed: pd.DataFrame
+    """The same effects with jurors fixed, so that they are of these jurors and systems alone: by `model`, that of 000 and one
+    within cases, as `effects` has them."""
     providers: pd.DataFrame
     """`name`, `role` (juror or system), `family` (empty where the name tells none), `cases`."""
     notes: tuple[str, ...] = ()
@@ -133,7 +139,8 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
     votes = votes.assign(same=own.to_numpy(float))
     if why := _why_not(votes, systems):
         nothing = pd.DataFrame(columns=COLUMNS)
-        return Preference(nothing, pd.DataFrame(columns=PAIRS), providers, tuple(notes), why)
+        pairs, fixed = (pd.DataFrame(columns=columns) for columns in (PAIRS, FIXED))
+        return Preference(nothing, pairs, fixed, providers, tuple(notes), why)
     shared = pooling(evidence.questions).names
     together = votes[votes["attribute"].isin(shared)]
     parts = {name: votes[votes["attribute"] == name] for name in evidence.questions}
@@ -146,7 +153,39 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
     table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name != "p_holm"])
     single = (table["juror"] == ALL) & ((table["attribute"] == OVERALL) | (len(shared) < 2))
     corrected = table.groupby(single)["p"].transform(lambda p: holm(p.tolist()))
-    return Preference(table.assign(p_holm=corrected)[COLUMNS], pairs, providers, tuple(notes))
+    return Preference(
+        table.assign(p_holm=corrected)[COLUMNS],
+        pairs,
+        _with_fixed_jurors(parts, evidence.groups),
+        providers,
+        tuple(notes),
+    )
+
+
+def _with_fixed_jurors(parts: Mapping[str, pd.DataFrame], groups: pd.Series) -> pd.DataFrame:
+    """By two models with jurors as fixed effects: 000's, in which a case is a patient and systems have no effects of their own, and
+    one that holds jurors against each other within each output, systems fixed too. p by the normal distribution, corrected by
+    Holm's method over the jurors of an attribute, or over the attributes for all jurors."""
+    found = []
+    for attribute, rows in parts.items():
+        patient = clusters(rows["case"], groups).rename("case")
+        for model, by, dummies in (
+            (AS_000, patient, ["juror"]),
+            (WITHIN, rows["case"], ["juror", "system"]),
+        ):
+            others = pd.get_dummies(rows[dummies], drop_first=True, dtype=float)
+            for own in filter(None, ({ALL: rows["same"]}, _own_by_juror(rows))):
+                fixed = pd.concat([pd.DataFrame({"intercept": 1.0, **own}, index=rows.index), others], axis=1)
+                fit = mixed_model(rows["value"].to_numpy(float), fixed, by=by)
+                variances = [fit.spread.get(name, np.nan) ** 2 for name in ("case", "residual")]
+                for name, column in own.items():
+                    effect = fit.effects[name]
+                    cells = (effect.value, effect.low, effect.high, effect.se, fit.p[name], int(column.sum()))
+                    found.append((model, attribute, name, *cells, effect.n, *variances, fit.note))
+    table = pd.DataFrame(found, columns=[name for name in FIXED if name != "p_holm"])
+    family = table["attribute"].where(table["juror"] != ALL, ALL)
+    table["p_holm"] = table.groupby(["model", family])["p"].transform(lambda p: holm(p.tolist()))
+    return table[FIXED]
 
 
 def _votes(evidence: Evidence, systems: pd.Series) -> pd.DataFrame:
@@ -190,14 +229,18 @@ def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
 
 def _effects(attribute: str, rows: pd.DataFrame) -> list[tuple[object, ...]]:
     """One effect for everyone and, where two jurors or more have an own provider among the systems, one for each."""
-    own = {ALL: rows["same"]}
-    found = [_row(attribute, own, rows)[0]]
+    each = _own_by_juror(rows)
+    return [*_row(attribute, {ALL: rows["same"]}, rows), *(_row(attribute, each, rows) if each else [])]
+
+
+def _own_by_juror(rows: pd.DataFrame) -> dict[str, pd.Series]:
+    """By juror who has an own provider among the systems, where its outputs stand; none where that is one juror alone."""
     each = {
         str(juror): rows["same"].where(rows["juror"] == juror, 0.0)
         for juror in dict.fromkeys(rows["juror"])
         if rows.loc[rows["juror"] == juror, "same"].nunique() > 1
     }
-    return found + (_row(attribute, each, rows) if len(each) > 1 else [])
+    return each if len(each) > 1 else {}
 
 
 def _row(attribute: str, own: Mapping[str, pd.Series], rows: pd.DataFrame) -> list[tuple[object, ...]]:
@@ -297,7 +340,12 @@ def preference_figure(effects: pd.DataFrame) -> Figure:
 def preference_section(evidence: Evidence, families: Mapping[str, str] | None = None) -> Section:
     """Points by which jurors favour outputs of their own provider."""
     found = self_preference(evidence, families)
-    tables = {"effects": found.effects, "pairs": found.pairs, "providers": found.providers}
+    tables = {
+        "effects": found.effects,
+        "fixed_jurors": found.fixed,
+        "pairs": found.pairs,
+        "providers": found.providers,
+    }
     if found.why:
         sentence = f"Self-preference cannot be told: {found.why}."
         return Section("self_preference", TITLE, (sentence,), tables, notes=found.notes)
@@ -312,6 +360,11 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
             f"On no single attribute is it told from chance; it is largest on {largest['attribute']} ({largest['value']:+.2f} points)."
         )
     sentences += [_sentence(row) for row in jurors if row["p_holm"] < LEVEL]
+    for model, words in FIXED_WORDS.items():
+        mine = found.fixed[found.fixed["model"] == model].to_dict("records")
+        on_first = [row for row in mine if row["attribute"] == mine[0]["attribute"]]
+        told = [row for row in on_first if row["juror"] == ALL or row["p_holm"] < LEVEL]
+        sentences += [f"{words} {_sentence(row)}" for row in told]
     caption = "Points by which jurors score outputs of their own provider higher than other jurors do, with 95% intervals."
     methods = (
         "Self-preference is the effect of a shared provider in a linear mixed model (REML) of a juror's score, turned so that "
@@ -319,6 +372,9 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
         "is a model, its seats and repeats averaged. Intervals and p are by Student's t with the degrees of freedom of the "
         "pairs of juror and system, so that one juror's liking for one system is not taken for favour. Providers come "
         "from names. p is corrected by Holm's method over attributes and jurors.",
+        "000's own model is REML with a random intercept by case (a patient, where cases have groups) and jurors as fixed effects; systems have none in it, so "
+        "that a provider whose outputs are better looks favoured. Within cases, the intercept is of each output and systems are fixed too. Both are of these "
+        "jurors and systems alone: a juror's liking for one system counts as favour. p is normal, and Holm's correction is over the jurors of an attribute.",
     )
     return Section(
         "self_preference",
@@ -331,6 +387,12 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
     )
 
 
+FIXED_WORDS = {
+    AS_000: "By 000's own model (case random, juror fixed):",
+    WITHIN: "Within cases, of these systems alone:",
+}
+
+
 def _sentence(row: dict[Any, Any]) -> str:
     who = "Jurors" if row["juror"] == ALL else row["juror"]
     if math.isnan(row["value"]):
@@ -338,7 +400,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         return f"Self-preference{whose} on {row['attribute']} cannot be told: {row['note']}."
     size = (
         f"{row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
-        f"were of one's own, {p_words(row['p_holm'])})"
+        f"were of one's own, Holm-corrected {p_words(row['p_holm'])})"
     )
     on = f"{row['attribute']}: {size}."
     if not row["p_holm"] < LEVEL:

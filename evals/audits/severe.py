@@ -46,15 +46,22 @@ def failures(marks: Marks, evaluators: list[str], severity: Severity) -> dict[st
     evaluator_marks = marks.table.reindex(columns=evaluators).to_numpy(float)
     reference = marks.reference(without=evaluators).to_numpy(float)[:, None]
     is_judged = ~np.isnan(evaluator_marks) & (reference <= severity.harmful + HAIR)
+    attribute = marks.table.index.get_level_values("attribute").to_numpy()
+    if severity.attribute is not None:
+        is_judged &= (attribute == severity.attribute)[:, None]
     failed = np.where(is_judged, evaluator_marks >= reference + severity.margin - HAIR, np.nan)
     case, cases = pd.factorize(marks.table.index.get_level_values("case"))
     order = np.argsort(case, kind="stable")
     starts = np.searchsorted(case[order], np.arange(len(cases)))
-    attribute = marks.table.index.get_level_values("attribute").to_numpy()
     return {
         OVERALL: np.fmax.reduceat(failed[order], starts, axis=0) if len(failed) else failed,
-        **{name: failed[attribute == name] for name in marks.attributes()},
+        **{name: failed[attribute == name] for name in _severe_attributes(marks, severity)},
     }
+
+
+def _severe_attributes(marks: Marks, severity: Severity) -> list[str]:
+    """The attributes on which an error is severe."""
+    return [name for name in marks.attributes() if severity.attribute in (None, name)]
 
 
 def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
@@ -223,21 +230,27 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     juries = failing_juries(marks, severity, draws)
     tables = {"rates": rates, "lower": lower, "together": juries, "pairs": failing_pairs(marks, severity)}
     overall = rates[rates["attribute"] == OVERALL]
-    limits = {name: severity.limits(question) for name, question in marks.questions.items()}
-    limit_words = "; ".join(dict.fromkeys(f"{name}: {words}" for name, words in limits.items()))
+    limit_words = "; ".join(
+        f"{name}: {severity.limits(marks.questions[name])}" for name in _severe_attributes(marks, severity)
+    )
     methods = (
         f"A severe error is a score better than people's reference by {severity.margin:.0%} of the scale or more, where that "
         f"reference lies within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). Overall counts a case once, "
-        "for any of its attributes. Rates have the equal-tailed 95% interval of a beta-binomial posterior with a flat prior.",
+        f"for {severity.attribute or 'any of its attributes'}. Rates have the equal-tailed 95% interval of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another takes the two posteriors as independent, although the cases are the "
         "same; McNemar's exact test, beside it, does not. Jurors' common errors are set against dealing each juror's errors "
         f"to the harmful cases anew, {draws.resamples} times, seed {draws.seed}."
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )
     if not overall["harmful"].any():
-        reason = "People call no case harmful that anybody judged, so severe errors cannot be told."
+        by = "" if severity.attribute is None else f" by {severity.attribute}"
+        reason = f"People call no case harmful{by} that anybody judged, so severe errors cannot be told."
         return Section("severe", "Severe errors: harm called safe", (reason,), tables, methods=methods)
-    sentences = [_rate(row) for row in overall.to_dict("records") if row["kind"] in ("jury", "single judge")]
+    sentences = [
+        _rate(row, severity.attribute)
+        for row in overall.to_dict("records")
+        if row["kind"] in ("jury", "single judge")
+    ]
     between = lower[(lower["attribute"] == OVERALL) & (lower["harmful"] > 0)]
     among = between[between["first"].isin(marks.arms) & between["second"].isin([*marks.arms, SECOND])]
     sentences += [_lower(row) for row in among.to_dict("records")]
@@ -259,11 +272,12 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     )
 
 
-def _rate(row: dict[Any, Any]) -> str:
+def _rate(row: dict[Any, Any], attribute: str | None) -> str:
     if not row["harmful"]:
         return f"{row['evaluator']}: {row['note']}."
+    by = "" if attribute is None else f" by {attribute}"
     return (
-        f"{row['evaluator']} called {row['severe']} of {row['harmful']} harmful cases safe: a rate of {row['rate']:.2f} "
+        f"{row['evaluator']} called {row['severe']} of {row['harmful']} harmful cases{by} safe: a rate of {row['rate']:.2f} "
         f"({interval_phrase(row['low'], row['high'])})."
     )
 

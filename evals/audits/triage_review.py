@@ -246,7 +246,7 @@ def _area_sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["area"]):
         return f"{row['arm']}: a triage cannot be checked ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
     size = (
-        f"area {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
+        f"the area under the curve of errors found against cases reviewed is {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
         f"{row['best']:.2f}; {row['errors']} errors in {row['n']} cases, {p_words(row['p'])})"
     )
     if not row["p"] < LEVEL:

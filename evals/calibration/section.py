@@ -289,6 +289,8 @@ def cross_validate_arms(evidence: Evidence, draws: Draws) -> tuple[dict[str, Cro
     crossed: dict[str, CrossValidation] = {}
     refusals: list[str] = []
     for arm in evidence.kinds:
+        if arm in evidence.calibrated:
+            continue
         try:
             crossed[arm] = cross_validate(labelled_scores(evidence, arm), folds=FOLDS, seed=draws.seed)
         except TooFewLabels as refusal:

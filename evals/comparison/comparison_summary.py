@@ -19,6 +19,7 @@ from ..statistics.significance import LEVEL
 from .comparison import Comparison, charged_unit
 from .deliberation import NAME as DELIBERATION
 from .deliberation import effect_cells, effects_in_short
+from .objectives import OBJECTIVES
 
 OFF = "absolute error"
 """The measure of the answer: how far off an arm is, in points of the scale."""
@@ -77,7 +78,7 @@ def comparison_first_page(comparison: Comparison, rest: str) -> Section:
                 "kind": comparison.kinds[arm],
                 "mean abs error": estimate_words(attributes[OVERALL]["mae"]) if attributes[OVERALL]["mae"].defined else "",
                 "ICC(3,k)": estimate_words(attributes[OVERALL]["icc3k"]) if attributes[OVERALL]["icc3k"].defined else "",
-                "deliberation": effects.get(arm, ""),
+                f"deliberation, by {OBJECTIVES['credit'].words}": effects.get(arm, ""),
                 f"{unit} a case": "" if spent is None else f"{spent[unit] / spent['cases']:.4g}",
                 "seconds": "" if spent is None else f"{spent['seconds_per_case']:.2g}",
             }

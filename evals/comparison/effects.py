@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,7 @@ import pandas as pd
 from ..agreement.against_people import ICC_COLUMNS, icc3k_cells
 from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import Scores, Sheet, pairs, scores
-from ..statistics.classical_tests import welch_p
-from ..statistics.matrix import FloatArray
+from ..statistics.classical_tests import mean_p, welch_p
 from ..statistics.mixed import PREDICTORS, difference_effects, mean_difference_effects
 from ..statistics.significance import LEVEL, holm, p_words
 
@@ -118,15 +117,24 @@ def _differences(sheet: Sheet, arm: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-STRATA = ["arm", "column", "level", "cases", *ICC_COLUMNS[:-1], "mae", "offset", "p", "p_holm", "note"]
+APART = {"": "absolute error", "offset_": "offset", "score_": "score", "people_": "people's score"}
+"""What strata are compared in, by the prefix of its columns."""
+STRATA = [
+    *("arm", "column", "level", "cases", *ICC_COLUMNS[:-1], "mae", "offset"),
+    *(f"{prefix}{name}" for prefix in APART for name in ("difference", "p", "p_holm")),
+    *("test", "note"),
+]
+PAIRED, BETWEEN = "paired within groups", "between groups"
 STRATA_METHODS = (
-    "Agreement by stratum is of the attributes that overall pools. p is Welch's t test of the mean absolute error of this stratum's cases (or "
-    "groups of cases) against all others', corrected by Holm's method within an arm and column."
+    "Agreement by stratum is of the attributes that overall pools. The absolute error, the offset (arm minus people), the arm's score and people's of this "
+    "stratum's cases are compared with all others': within groups by the paired t test where at least half of the groups with a case in the stratum have "
+    "one outside it too (systems crossed with patients), else between groups or cases by Welch's; p is corrected by Holm's method over the strata "
+    "of an arm and column."
 )
 
 
 def strata_table(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """One row for each arm, column and level: ICC(3,k), errors, and whether errors differ elsewhere.
+    """One row for each arm, column and level: ICC(3,k), errors, and whether errors and scores differ elsewhere.
 
     Args:
         cases: One row a case with `case` and `columns`; a case without a value is in no stratum.
@@ -136,65 +144,96 @@ def strata_table(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> p
         return pd.DataFrame(columns=STRATA)
     known = cases.set_index(cases["case"].astype(str))
     for arm in sheet.arms:
-        error = given.by_rater[arm] - given.people
-        by_cluster = pd.Series(np.abs(error)).groupby(given.cluster).mean()
         for column in columns:
             levels = given.rows["case"].astype(str).map(known[column])
             mine = [
-                _stratum(arm, column, level, (levels == level).to_numpy(bool), given, error, by_cluster)
+                _stratum(
+                    arm, column, level, (levels == level).to_numpy(bool), levels.notna().to_numpy(bool), given
+                )
                 for level in sorted(levels.dropna().unique(), key=str)
             ]
-            corrected = holm([row["p"] for row in mine])
-            rows += [{**row, "p_holm": p} for row, p in zip(mine, corrected, strict=True)]
+            for prefix in APART:
+                for row, p in zip(mine, holm([row[f"{prefix}p"] for row in mine]), strict=True):
+                    row[f"{prefix}p_holm"] = p
+            rows += mine
     return pd.DataFrame(rows, columns=STRATA)
 
 
 def _stratum(
-    arm: str,
-    column: str,
-    level: object,
-    inside: np.ndarray,
-    given: Scores,
-    error: FloatArray,
-    by_cluster: pd.Series,
+    arm: str, column: str, level: object, inside: np.ndarray, known: np.ndarray, given: Scores
 ) -> dict[str, Any]:
-    part = given.rows[inside]
-    grid = pairs(given.cluster[inside], given.by_rater[arm][inside], given.people[inside])
-    clusters = np.unique(given.cluster[inside])
-    within = by_cluster.index.isin(clusters)
-    gaps = error[inside]
-    known = gaps[~np.isnan(gaps)]
-    return {
+    score = np.where(np.isnan(given.people), np.nan, given.by_rater[arm])
+    error = score - given.people
+    gaps = error[inside & ~np.isnan(error)]
+    people = np.where(np.isnan(error), np.nan, given.people)
+    row: dict[str, Any] = {
         "arm": arm,
         "column": column,
         "level": str(level),
-        "cases": part["case"].nunique(),
-        **icc3k_cells(grid, "jackknife"),
-        "mae": float(np.abs(known).mean()) if len(known) else np.nan,
-        "offset": float(known.mean()) if len(known) else np.nan,
-        "p": welch_p(
-            by_cluster[within].dropna().to_numpy(float), by_cluster[~within].dropna().to_numpy(float)
+        "cases": given.rows[inside]["case"].nunique(),
+        **icc3k_cells(
+            pairs(given.cluster[inside], given.by_rater[arm][inside], given.people[inside]), "jackknife"
         ),
+        "mae": float(np.abs(gaps).mean()) if len(gaps) else np.nan,
+        "offset": float(gaps.mean()) if len(gaps) else np.nan,
     }
+    for prefix, values in zip(APART, (np.abs(error), error, score, people), strict=True):
+        table = pd.DataFrame({"cluster": given.cluster, "inside": inside, "value": values})[known]
+        means = table.dropna().pivot_table(index="cluster", columns="inside", values="value")
+        row |= {
+            f"{prefix}{name}": value for name, value in _apart(means.reindex(columns=[True, False])).items()
+        }
+        row["test"] = row.pop(f"{prefix}test")
+    return row
+
+
+def _apart(means: pd.DataFrame) -> dict[str, object]:
+    """How far a stratum lies above the others, one mean a group on each side, and the p of no difference."""
+    both = means.dropna()
+    if 2 * len(both) >= means[True].notna().sum() > 0:
+        gaps = (both[True] - both[False]).to_numpy(float)
+        return {"difference": gaps.mean(), "p": mean_p(gaps), "test": PAIRED}
+    alone = means[means.isna().any(axis=1)]
+    sides = [alone[side].dropna().to_numpy(float) for side in (True, False)]
+    gap = sides[0].mean() - sides[1].mean() if all(map(len, sides)) else np.nan
+    return {"difference": gap, "p": welch_p(*sides), "test": BETWEEN}
 
 
 def strata_sentences(table: pd.DataFrame) -> list[str]:
-    """For each arm the strata on which its errors are shown to differ, and the columns on which none does."""
+    """For each arm the strata on which its errors or scores are shown to differ, and the columns on which no error does."""
     told = []
     for arm, mine in table.groupby("arm", sort=False):
         same: list[str] = []
         untold: list[str] = []
         for column, rows in mine.groupby("column", sort=False):
-            apart = rows[rows["p_holm"] < LEVEL]
+            apart = rows[(rows["p_holm"] < LEVEL) | (rows["offset_p_holm"] < LEVEL)]
             if apart.empty:
-                (untold if rows["p_holm"].isna().all() else same).append(str(column))
-            told += [
-                f"{arm} is {'farther from' if row['mae'] > rows['mae'].mean() else 'nearer to'} people on {column} {row['level']}: mean "
-                f"absolute error {row['mae']:.2f} on {row['cases']} cases (Holm-corrected {p_words(row['p_holm'])})."
-                for row in apart.to_dict("records")
-            ]
+                none = rows["p_holm"].isna().all() and rows["offset_p_holm"].isna().all()
+                (untold if none else same).append(str(column))
+            told += [_stratum_sentence(row) for row in rows.to_dict("records") if _stratum_sentence(row)]
         if same:
             told.append(f"{arm}: errors are not shown to depend on {' or '.join(same)}.")
         if untold:
             told.append(f"{arm}: too few cases to tell whether errors depend on {' or '.join(untold)}.")
     return told
+
+
+def _stratum_sentence(row: Mapping[Hashable, Any]) -> str:
+    """What is shown to differ on one stratum; empty for nothing."""
+    p = {prefix: f"Holm-corrected {p_words(row[f'{prefix}p_holm'])}" for prefix in APART}
+    told = []
+    if row["p_holm"] < LEVEL:
+        side = "farther from" if row["difference"] > 0 else "nearer to"
+        told.append(
+            f"is {side} people: mean absolute error {row['mae']:.2f} on {row['cases']} cases ({p['']})"
+        )
+    if row["offset_p_holm"] < LEVEL:
+        side = "more lenient" if row["offset_difference"] > 0 else "harsher"
+        told.append(
+            f"is {side} than elsewhere by {abs(row['offset_difference']):.2f} points against people ({p['offset_']})"
+        )
+    if row["score_p_holm"] < LEVEL:
+        told.append(
+            f"gives {row['score_difference']:+.2f} points compared with elsewhere ({p['score_']}; people {row['people_difference']:+.2f}, {p['people_']})"
+        )
+    return f"On {row['column']} {row['level']} {row['arm']} {'; '.join(told)}; {row['test']}." if told else ""

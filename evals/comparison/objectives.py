@@ -43,16 +43,16 @@ class AnswerScale:
 
     @classmethod
     def of(cls, scale: Scale) -> AnswerScale:
-        """Words are numbered in the scale's order, as `ratings/reference.py` codes them."""
+        """Words are numbered by the alphabet, as `ratings/reference.py` codes them, and what they are worth goes with them."""
         steps = np.array([float(v) for v in scale.values] if scale.numeric else range(len(scale.values)), dtype=float)  # fmt: skip
         low, high = map(float, scale.ends) if scale.numeric else (0.0, 1.0)
         rewards = RewardTable.of(scale)
-        return cls(
-            scale.level,
-            steps,
-            high - low,
-            rewards and RewardTable(tuple(steps.tolist()), rewards.worth, rewards.abstention),
-        )
+        if rewards is not None:
+            values = scale.values
+            order = sorted(range(len(values)), key=lambda at: at if scale.numeric else str(values[at]))
+            worth = rewards.worth[np.ix_(order, order)]
+            rewards = RewardTable(tuple(steps.tolist()), worth, rewards.abstention)
+        return cls(scale.level, steps, high - low, rewards)
 
     def legal(self, values: FloatArray) -> FloatArray:
         """Each value taken to the nearest legal answer, in the middle of two to the lower."""

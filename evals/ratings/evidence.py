@@ -54,6 +54,8 @@ class Evidence:
     stops: pd.DataFrame
     kinds: Mapping[str, str]
     """By arm of the run: jury or single judge."""
+    calibrated: Collection[str] = ()
+    """Arms whose scores are calibrated already, out of fold: to learn from them again would be to learn from the case held out."""
     ballots: pd.DataFrame = field(default_factory=pd.DataFrame)
     """The jurors' own votes, as `JurorRatings` gives them; empty where only the arms' scores are known."""
     moments: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))

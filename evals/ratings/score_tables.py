@@ -160,6 +160,8 @@ class Marks:
     """By case, what is resampled together with it."""
     rule: Rule | None = None
     """How people's marks of a question become its reference."""
+    answers: Mapping[str, float] = field(default_factory=dict)
+    """By column, how many answers lie behind a mark (their median over marks); one that is not known is 1."""
     notes: tuple[str, ...] = ()
     _references: dict[tuple[str, ...], pd.Series] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -224,11 +226,24 @@ def lay_marks(evidence: Evidence) -> Marks:
         questions=questions,
         clusters=clusters(cases, evidence.groups).set_axis(cases),
         rule=evidence.rule,
+        answers={
+            **_answers(evidence.ballots, "arm"),
+            **_answers(seated, "evaluator"),
+            **_answers(evidence.rescored.assign(panel=SECOND), "panel"),
+        },
         notes=(
             *((f"without an order of its values, and left out: {', '.join(left_out)}",) if left_out else ()),
             *evidence.reference().notes,
         ),
     )
+
+
+def _answers(table: pd.DataFrame, evaluator: str) -> dict[str, float]:
+    """By evaluator, how many answers to one question of one case are counted together."""
+    if table.empty:
+        return {}
+    sizes = table.groupby([evaluator, *KEYS]).size()
+    return {str(name): float(size) for name, size in sizes.groupby(level=0).median().items()}
 
 
 def _seats(ballots: pd.DataFrame) -> pd.DataFrame:

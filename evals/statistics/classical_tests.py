@@ -144,6 +144,13 @@ def welch_p(one: FloatArray, two: FloatArray) -> float:
     return float(2 * stdtr(free, -abs(one.mean() - two.mean()) / error**0.5))
 
 
+def mean_p(gaps: FloatArray) -> float:
+    """The two-sided p of a mean of zero by Student's t, for paired differences; NaN below two, or where none differs from another."""
+    if len(gaps) < 2 or np.ptp(gaps) == 0:
+        return float("nan")
+    return float(2 * stdtr(len(gaps) - 1, -abs(gaps.mean()) / (gaps.std(ddof=1) / len(gaps) ** 0.5)))
+
+
 def chi_square_p(counts: FloatArray) -> float:
     """The p of independent rows and columns of a table of counts; NaN where only one row or column has any.
 

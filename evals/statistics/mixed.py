@@ -68,7 +68,7 @@ def mixed_model(
     )
     design, y = fixed.to_numpy(float), np.asarray(outcome, dtype=float)
     n = len(design)
-    bar = _unfit(y, design)
+    bar = _unfit(y, fixed)
     if bar:
         blanks = {name: undefined(bar, method=METHOD, n=n, confidence=confidence) for name in map(str, fixed)}
         return MixedFit(blanks, dict.fromkeys(blanks, np.nan), {}, np.nan, bar)
@@ -225,15 +225,26 @@ def _triangle(columns: int) -> tuple[IntArray, IntArray]:
     return np.tril_indices(columns)
 
 
-def _unfit(y: FloatArray, design: FloatArray) -> str:
+def _unfit(y: FloatArray, fixed: pd.DataFrame) -> str:
+    design = fixed.to_numpy(float)
     if len(y) <= design.shape[1]:
         return "too few scores for the model"
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        return "the predictors are collinear"
+    if tied := collinear(fixed):
+        return f"the predictors are collinear: {', '.join(tied)}"
     rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return (
         "the predictors explain every score, so nothing is left to be random" if rest @ rest < 1e-10 else ""
     )
+
+
+def collinear(fixed: pd.DataFrame) -> list[str]:
+    """The columns that are sums and differences of others; none where every one has something of its own."""
+    design = fixed.to_numpy(float)
+    scaled = design / np.maximum(np.linalg.norm(design, axis=0), TINY)
+    _, sizes, directions = np.linalg.svd(scaled, full_matrices=True)
+    rank = int((sizes > sizes.max(initial=0.0) * max(design.shape) * np.finfo(float).eps).sum())
+    within = np.abs(directions[rank:]).max(axis=0, initial=0.0) > 1e-8
+    return [str(name) for name, tied in zip(fixed, within, strict=True) if tied]
 
 
 def _start(columns: int, small: int) -> tuple[FloatArray, FloatArray]:
@@ -340,8 +351,11 @@ def mean_difference_effects(
     fixed = _design(rows, [name for name in predictors if rows[name].nunique() > 1])
     design, gap = fixed.to_numpy(), rows["difference"].to_numpy(float)
     free = len(rows) - design.shape[1]
-    if free < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
-        reason = "too few cases for the predictors, or the predictors are collinear"
+    tied = collinear(fixed)
+    if free < 1 or tied:
+        reason = (
+            f"the predictors are collinear: {', '.join(tied)}" if tied else "too few cases for the predictors"
+        )
         blanks = {
             term: undefined(reason, method=OF_MEANS, n=len(rows), confidence=confidence)
             for term in map(str, fixed)

@@ -49,12 +49,35 @@ class CaseSplit:
         )
 
 
-def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *, seed: int) -> CaseSplit:
+def split_of(cases: Sequence[Case], split: Split, *, seed: int) -> CaseSplit:
+    """`split_cases` of cases that know their groups and columns."""
+    given = [{"system": case.system, **case.metadata} for case in cases]
+    for column in split.stratify:
+        if not any(column in fields for fields in given):
+            known = sorted({name for fields in given for name in fields})
+            raise VenireError(f"stratify: no case has {column!r}", remedy=nearest(column, known))
+    values = {
+        case.id: tuple(str(fields.get(column)) for column in split.stratify)
+        for case, fields in zip(cases, given, strict=True)
+    }
+    groups = {case.id: case.group for case in cases if case.group is not None}
+    return split_cases([case.id for case in cases], groups, split, seed=seed, strata=values)
+
+
+def split_cases(
+    cases: Sequence[str],
+    groups: Mapping[str, str],
+    split: Split,
+    *,
+    seed: int,
+    strata: Mapping[str, tuple[str, ...]] | None = None,
+) -> CaseSplit:
     """The cases in two parts; those of one group are never parted.
 
     Args:
         cases: Case ids.
         groups: By case id its group; one without a group is not in it.
+        strata: By case id the values of which each part is to have its share.
 
     Raises:
         VenireError: The split names what is not there, parts a group, or leaves nothing to choose on.
@@ -66,7 +89,7 @@ def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *
             f"{number} cases (or groups of cases) are too few to choose arms on some and score them on others",
             remedy=f"give {FEWEST} or more to run it, and {LEAST_CLUSTERS} or more to score on for an interval; cases of one group count as one",
         )
-    test = _test_cases(cluster, groups, split, seed)
+    test = _test_cases(cluster, groups, split, seed, strata or {})
     torn = {cluster[case] for case in cases if case in test} & {
         cluster[case] for case in cases if case not in test
     }
@@ -84,9 +107,13 @@ def split_cases(cases: Sequence[str], groups: Mapping[str, str], split: Split, *
 
 
 def _test_cases(
-    cluster: Mapping[str, str], groups: Mapping[str, str], split: Split, seed: int
+    cluster: Mapping[str, str],
+    groups: Mapping[str, str],
+    split: Split,
+    seed: int,
+    strata: Mapping[str, tuple[str, ...]],
 ) -> Collection[str]:
-    """The cases that the split names; or, for a share, whole clusters drawn by the seed."""
+    """The cases that the split names; or, for a share, whole clusters drawn by the seed, systematically within strata."""
     if split.groups:
         _refuse_unknown("group", split.groups, groups.values())
         return frozenset(case for case in cluster if groups.get(case) in split.groups)
@@ -98,8 +125,14 @@ def _test_cases(
         members.setdefault(name, []).append(case)
     order = sorted(members)
     random.Random(seed).shuffle(order)
-    wanted, drawn = round((split.test or 0.0) * len(cluster)), list[str]()
+    wanted, drawn = float(round((split.test or 0.0) * len(cluster))), list[str]()
+    if split.stratify:
+        order.sort(key=lambda name: sorted({strata[case] for case in members[name]}))
+    met = 0
     for name in order:
+        met += len(members[name])
+        if split.stratify:
+            wanted = (split.test or 0.0) * met
         # A group goes in where that brings the part nearer to the size that was asked for.
         if abs(len(drawn) + len(members[name]) - wanted) < abs(len(drawn) - wanted):
             drawn += members[name]

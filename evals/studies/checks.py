@@ -107,13 +107,17 @@ def design_errors(
                     remedy=f"say who produced each output, or leave {table} out of tables",
                 )
             )
-    if design.label is not None:
-        errors += [
-            VenireError(f"label: the rubric does not ask {name!r}", remedy=nearest(name, rubric.names))
-            for name in design.label.attributes
-            if name not in rubric.names
-        ]
-    return errors
+    severe = design.severity.attribute
+    named = {
+        "label": design.label.attributes if design.label else (),
+        "severity": (severe,) if severe else (),
+    }
+    return errors + [
+        VenireError(f"{key}: the rubric does not ask {name!r}", remedy=nearest(name, rubric.names))
+        for key, names in named.items()
+        for name in names
+        if name not in rubric.names
+    ]
 
 
 def _missing_columns(design: Design, cases: Sequence[Case]) -> list[VenireError]:

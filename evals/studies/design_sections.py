@@ -17,20 +17,23 @@ from ..comparison.effects import INTERCEPTS, strata_sentences, strata_table
 from ..comparison.effects import STRATA_METHODS as STRATA_METHODS
 from ..comparison.evaluators import evaluators_section
 from ..ratings.evidence import Evidence, attribute_label, gather, without_reserved_names
+from ..ratings.folds import clusters, groups_in
 from ..ratings.pooling import OVERALL
 from ..ratings.reference import Rule
 from ..ratings.score_tables import lay_marks, lay_out
 from ..report.section import Section
 from ..statistics.classical_tests import chi_square_p, median_and_quartiles, welch_p
 from ..statistics.draws import Draws
+from ..statistics.matrix import FloatArray
 from ..statistics.significance import LEVEL, interval_phrase, p_words
-from .schema import Design, PeopleSettings, TableName
+from .judgements import calibrate_arms
+from .schema import Calibration, Design, PeopleSettings, TableName
 
 CORPUS = ["what", "level", "development", "test", "p"]
 LENGTHS = {"source_length": "length of notes (words)", "output_length": "length of output (words)"}
 SPLIT_METHODS = (
-    "The parts are compared by Pearson's chi-square for categories and Welch's t test for numbers, one value a case; cases of one "
-    "group are counted as if independent."
+    "The parts are compared group by group (a case without one is its own): numbers by Welch's t test of the groups' means, categories by Pearson's "
+    "chi-square where every group has one value, else by Welch's test of the groups' shares, the smallest p of the categories times their number."
 )
 
 
@@ -72,7 +75,7 @@ def _column_rows(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[d
     values = [part[column].dropna() for part in parts.values()]
     if all(pd.api.types.is_numeric_dtype(part[column].dtype) for part in parts.values()):
         numbers = [each.to_numpy(float) for each in values]
-        p = welch_p(*numbers)
+        p = welch_p(*(_by_group(part, part[column].astype(float)) for part in parts.values()))
         told = {
             name: "{:.4g} ({:.4g}, {:.4g})".format(*median_and_quartiles(each)) if len(each) else ""
             for name, each in zip(parts, numbers, strict=True)
@@ -82,7 +85,7 @@ def _column_rows(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[d
     counts = np.array(
         [[(each.astype(str) == level).sum() for each in values] for level in levels], dtype=float
     )
-    p = chi_square_p(counts)
+    p = _category_p(column, levels, parts)
     rows = [
         _row(
             f"{column}, n (%)" if number == 0 else "",
@@ -96,6 +99,24 @@ def _column_rows(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[d
         for number, level in enumerate(levels)
     ]
     return rows, p
+
+
+def _by_group(part: pd.DataFrame, values: pd.Series) -> FloatArray:
+    """The mean of each group, a case without one being its own."""
+    return values.groupby(clusters(part["case"], groups_in(part))).mean().dropna().to_numpy(float)
+
+
+def _category_p(column: str, levels: Sequence[str], parts: Mapping[str, pd.DataFrame]) -> float:
+    shares = []
+    for part in parts.values():
+        known = part[part[column].notna()]
+        shares.append(
+            [_by_group(known, (known[column].astype(str) == level).astype(float)) for level in levels]
+        )
+    if all(np.isin(share, (0.0, 1.0)).all() for part in shares for share in part):
+        return chi_square_p(np.array([[share.sum() for share in part] for part in shares]).T)
+    found = [p for sides in zip(*shares, strict=True) if not math.isnan(p := welch_p(*sides))]
+    return min(1.0, min(found) * len(found)) if found else math.nan
 
 
 def _row(what: str, level: str, told: Mapping[str, str], p: float = float("nan")) -> dict[str, object]:
@@ -181,15 +202,23 @@ def gather_design(
     store: Store,
     people: pd.DataFrame,
     design: Design,
-    arms: Sequence[str],
+    arms: Mapping[str, Calibration],
     test: Sequence[str],
     *,
     rule: Rule | None,
     draws: Draws,
 ) -> DesignInput:
-    """What is known of a study's arms, read from its run; `people` are all raters, those who re-scored among them."""
+    """What is known of a study's arms, read from its run; `people` are all raters, those who re-scored among them.
+
+    The scores of an arm that is calibrated are out of fold; its ballots are those of the arm that it was made of, and left out.
+    """
     read = gather(store, people, rescore=design.people.rescore, rule=rule, columns=design.columns)
-    whole = without_reserved_names(read.of_arms(arms))
+    read = read.of_arms(arms)
+    scores, _ = calibrate_arms(lambda: read, read.arms, arms, seed=draws.seed)
+    calibrated = [name for name, how in arms.items() if how != "none"]
+    plain = read.of_arms([name for name in arms if name not in calibrated])
+    votes = {name: getattr(plain, name) for name in ("ballots", "moments", "rounds", "blind", "changes")}
+    whole = without_reserved_names(replace(read, arms=scores, calibrated=calibrated, **votes))
     repeats = {arm.name: arm.jury.repeats for arm in store.arms()}
     return DesignInput(whole, whole.of_cases(test) if test else whole, design, test, repeats, draws)
 
@@ -205,7 +234,11 @@ def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tupl
         given.scored,
         seed=given.draws.seed,
         resamples=given.draws.resamples,
-        severity=Severity(design.severity.harmful, design.severity.margin),
+        severity=Severity(
+            design.severity.harmful,
+            design.severity.margin,
+            design.severity.attribute and attribute_label(design.severity.attribute),
+        ),
         families=design.families or None,
         predictors=design.predictors,
         intercepts=(*INTERCEPTS, "group"),
@@ -326,7 +359,9 @@ def _effects(compared: Comparison) -> Section:
     if table.empty:
         why = [note for note in compared.notes if note.startswith("mixed model")] or [NOTHING]
         return Section("effects", title, tuple(why))
-    moved = table[(table["p"] < LEVEL) & (table["term"] != "intercept")]
+    terms = table[(table["term"] != "intercept") & ~table["term"].str.startswith("SD of ")]
+    unfit = terms["value"].isna() | terms["note"].str.contains("did not converge")
+    moved, failed = terms[(terms["p"] < LEVEL) & ~unfit], terms[unfit].drop_duplicates("arm")
     said = [
         f"{row['arm']}: {_moving_term(str(row['term']))} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
@@ -337,8 +372,14 @@ def _effects(compared: Comparison) -> Section:
         f"{row['arm']}: groups of cases differ by an SD of {row['value']:.2f} points."
         for row in groups.to_dict("records")
     ]
+    said += [f"{row['arm']}: the model failed ({row['note']})." for row in failed.to_dict("records")]
+    if moved.empty and len(failed) < terms["arm"].nunique():
+        said.insert(
+            0,
+            "No predictor is shown to move the difference from people of any arm whose model could be fitted.",
+        )
     return Section(
-        "effects", title, tuple(said or ["No predictor is shown to move the difference of any arm from people."]), {"table": table},
+        "effects", title, tuple(said), {"table": table},
         methods=("Of the mixed model, a group of several cases (a patient) has a random intercept too; p is not corrected for the number of terms.",),
         notes=tuple(note for note in compared.notes if note.startswith("mixed model")),
     )  # fmt: skip

@@ -204,9 +204,7 @@ def _sections(
     costed = any(question.scale.costs for question in _questions(store, study).values())
     if not design.tables and not costed:
         return ()
-    given = gather_design(
-        store, everyone, design, list(study.arms), study.test, rule=study.reference, draws=draws
-    )
+    given = gather_design(store, everyone, design, study.arms, study.test, rule=study.reference, draws=draws)
     wanted = design.tasks if "tasks" in design.tables else ()
     tasks = {name: _task_comparison(task_folder(folder, name), study.reference, draws) for name in wanted}
     sections = design_sections(given, tasks) if design.tables else ()
@@ -244,7 +242,8 @@ def _independence(
     questions = _questions(store, study)
     rated, _ = check_ratings(people[people["attribute"].astype(str).isin(list(questions))], questions)
     (rounds,) = arm_tables(store, RoundVotes())
-    rounds = rounds[rounds["arm"].isin(list(study.arms)) & rounds["attribute"].isin(list(questions))]
+    plain = [name for name, how in study.arms.items() if how == "none"]
+    rounds = rounds[rounds["arm"].isin(plain) & rounds["attribute"].isin(list(questions))]
     if study.test:
         rounds = rounds[rounds["case"].isin(list(study.test))]
     order = rounds["arm"].ne(found.arms.recommended)

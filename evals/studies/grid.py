@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from ...orchestration.counting import counting_rule
 from ...orchestration.protocols import protocol
 from ...personas.jury import Seat
+from ...personas.options import Limits
 from ...personas.persona import Persona
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.yaml_files import Written
@@ -20,9 +21,12 @@ from .arms import StudyArm, build_jury
 from .schema import Calibration, LimitAxes
 from .study import Study
 
+_DEFAULTS = Limits().model_dump()
 NOBODY = "none"
 """A seat without a stance."""
 _ROUNDS = ("max_rounds", "max_stalls", "max_replans")
+_ALL_SPEAK = ("orchestrated", "moderated", "delphi", "debate")
+"""Protocols in which a seat has a turn a round at the most, and one to challenge in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +109,41 @@ def label_of(settings: Mapping[str, Any], axes: Axes) -> str:
     return alone[0] if alone else f"{named[0][0]}-{named[0][1]}"
 
 
-def limits_of_use(limits: Sequence[Mapping[str, float | None]], way: str) -> list[Mapping[str, float | None]]:
-    """The limits that a protocol uses: one of a single step has no rounds to limit."""
+def limits_of_use(
+    limits: Sequence[Mapping[str, float | None]], way: str, seats: int
+) -> list[Mapping[str, float | None]]:
+    """One of each set of limits under which a jury of so many seats does the same, without those that can never act."""
     most = protocol(way).most
-    if most is None or most(3, 3)[1] > 1:
-        return list(limits)
-    kept = [{name: value for name, value in each.items() if name not in _ROUNDS} for each in limits]
-    return [each for number, each in enumerate(kept) if each not in kept[:number]]
+    one_step = most is not None and most(3, 3)[1] == 1
+    found: dict[tuple[tuple[str, float | None], ...], Mapping[str, float | None]] = {}
+    for each in limits:
+        useless = set(_ROUNDS) if one_step else set()
+        acting = {**_DEFAULTS, **each}
+        if not protocol(way).replans or not acting["max_stalls"]:
+            useless.add("max_replans")
+        kept = {name: value for name, value in each.items() if name not in useless}
+        acting |= dict.fromkeys(useless, None)
+        found.setdefault(tuple(_acting_limits(acting, way, seats, one_step).items()), kept)
+    return list(found.values())
+
+
+def _acting_limits(
+    limits: Mapping[str, float | None], way: str, seats: int, one_step: bool
+) -> dict[str, float | None]:
+    """The limits with null for each that others always come before: a deliberation is the same wherever these are."""
+    found = dict(limits)
+    rounds, turns = found["max_rounds"], found["max_turns"]
+    if one_step or rounds is None or way not in _ALL_SPEAK:
+        return found
+    if turns is not None and turns >= seats * (rounds + 1):
+        found["max_turns"] = None
+    stalls = found["max_stalls"]
+    if stalls is not None and stalls >= rounds - 1 and (stalls or rounds == 1):
+        found["max_stalls"] = found["max_replans"] = None
+    elif stalls and found["max_replans"]:
+        # Every new plan takes so many rounds that moved nobody before it, and one after it.
+        found["max_replans"] = min(found["max_replans"], max(0, rounds - 2) // stalls)
+    return found
 
 
 def _persona(
@@ -142,10 +174,14 @@ def _known(
 
 
 def _with_model(settings: Mapping[str, Any], study: Study) -> dict[str, Any]:
-    """The settings, with the study's model where they name none."""
-    if settings.get("model"):
+    """The settings, with the study's model where they name none, and its address for that and for a `server/` that has none."""
+    model = settings.get("model")
+    if model and not model.startswith("server/"):
         return dict(settings)
-    further = {"model": study.model or "local", "base_url": settings.get("base_url") or study.base_url}
+    further = {
+        "model": model or study.model or "local",
+        "base_url": settings.get("base_url") or study.base_url,
+    }
     return {**settings, **{key: value for key, value in further.items() if value is not None}}
 
 
@@ -170,16 +206,17 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
     """Every combination as an arm, then every seat of them alone; or why one cannot be built."""
     where = f"{written.path}:{written.line('grid')}"
     beside = written.path.parent
-    for way in axes.protocols:
-        for group, (model, dealt), limits, count, tolerance, quorum, calibration, (asked, further) in product(
-            axes.groups, axes.models.items(), limits_of_use(axes.limits, way), axes.counts, axes.tolerances,
+    for way, group in product(axes.protocols, axes.groups):
+        used = limits_of_use(axes.limits, way, len(axes.groups[group]))
+        for (model, dealt), limits, count, tolerance, quorum, calibration, (asked, further) in product(
+            axes.models.items(), used, axes.counts, axes.tolerances,
             axes.quorums, axes.calibrations, _ways_of_asking(axes, way),
         ):  # fmt: skip
             labels = {
                 "personas": group,
                 "model": model if len(axes.models) > 1 else "",
                 "protocol": way if len(axes.protocols) > 1 else "",
-                "limits": limits_label(limits, limits_of_use(axes.limits, way)),
+                "limits": limits_label(limits, used),
                 "count": (count or "") if len(axes.counts) > 1 else "",
                 "tolerance": f"tol{tolerance:g}".replace(".", "_") if len(axes.tolerances) > 1 else "",
                 "quorum": f"q{quorum}" if len(axes.quorums) > 1 else "",
@@ -345,7 +382,7 @@ class SearchSpace:
             way = "single"
         else:
             way = self._one("protocol", self.protocols, choose)
-            limits = limits_of_use(axes.limits, way)
+            limits = limits_of_use(axes.limits, way, size)
             given = limits[
                 int(choose("limits", [str(at) for at in range(len(limits))])) if len(limits) > 1 else 0
             ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...personas.jury import Seat
 from ...rubrics.scale import NOT_APPLICABLE
 from ..calibration.cross_validation import cross_validate
 from ..calibration.labelled_scores import TooFewLabels, labelled_scores
-from ..ratings.evidence import gather
+from ..ratings.evidence import Evidence, gather
 from ..ratings.people import check_ratings
 from ..ratings.question import Question, rubric_questions
 from ..ratings.reference import KEYS, Reference, Rule, codes, reference, require_columns
@@ -74,13 +75,7 @@ def arm_credits(
 
 
 def calibrate_arms(
-    store: Store,
-    people: pd.DataFrame,
-    values: pd.DataFrame,
-    arms: Mapping[str, Calibration],
-    *,
-    rule: Rule | None,
-    seed: int,
+    read: Callable[[], Evidence], values: pd.DataFrame, arms: Mapping[str, Calibration], *, seed: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """`values` with the scores of the arms that say so calibrated, and what could not be.
 
@@ -90,7 +85,7 @@ def calibrate_arms(
     wanted = {arm: how for arm, how in arms.items() if how != "none"}
     if not wanted:
         return values, ()
-    evidence = gather(store, people, rule=rule)
+    evidence = read()
     parts, notes = [values[~values["rater"].isin(list(wanted))]], []
     for arm, how in wanted.items():
         try:
@@ -155,9 +150,8 @@ def credit_table(
     values, spent = arm_values(store, [*(arm.name for arm in sat), *(hearings or {})], cases, unit)
     if hearings:
         values, spent = _together(values, spent, hearings, questions)
-    values, notes = calibrate_arms(
-        store, people, values, {arm.name: arms[arm.name] for arm in sat}, rule=rule, seed=seed
-    )
+    read = partial(gather, store, people, rule=rule)
+    values, notes = calibrate_arms(read, values, {arm.name: arms[arm.name] for arm in sat}, seed=seed)
     rated, check = check_ratings(
         people, rubric_questions(*(arm.rubric for arm in sat)), cases=cases, more_to_come=True
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,14 @@ from .study import ErrorList, Study
 
 _CHALLENGED = ("orchestrated", "moderated", "escalate")
 """The protocols in which an instant agreement at the end of a scale is challenged."""
+
+
+_PRESIDED: Mapping[str, Callable[[int], int]] = {
+    **dict.fromkeys(("orchestrated", "moderated", "escalate"), lambda rounds: rounds),
+    "debate": lambda rounds: 1,
+    "delphi": lambda rounds: 0,
+}
+"""By protocol, the calls in so many rounds that are no juror's turn."""
 
 
 _WHOLE_CONVERSATION = ("magentic-one",)
@@ -118,25 +126,35 @@ def one_step(jury: Jury) -> bool:
 
 
 def most_calls(jury: Jury, attributes: int) -> int | None:
-    """The most calls on one case, if every answer can be used at once; None where the protocol or a limit does not say."""
+    """The most calls on one case, if every answer can be used at once; None where the protocol or a limit does not say.
+
+    Jurors have `max_turns` turns at the most; with them end the rounds, and what an orchestrator is asked in each.
+    """
     way = protocol(jury.protocol)
     if way.most is None or one_step(jury):
         return None
-    # Every round takes a turn at the least.
-    rounds = jury.limits.max_rounds or jury.limits.max_turns
+    turns = jury.limits.max_turns
+    # Every round takes a turn at the least, and the first one of each seat.
+    rounds = jury.limits.max_rounds or turns
     if rounds is None:
         return None
+    if turns is not None and jury.protocol in _PRESIDED:
+        rounds = min(rounds, 1 + max(0, turns - len(jury.seats)))
     calls, _ = way.most(len(jury.seats), rounds)
     if jury.protocol == "magentic-one":
         if jury.limits.max_replans is None:
             return None
+        if turns is not None:
+            # A ledger before each turn, the facts, the plan, a last ledger and the final answer.
+            calls = min(calls, 2 * turns + 6)
         # One new plan is in the protocol's own figure; each takes the facts, the plan and the ledger that asked for it.
         calls += 3 * max(0, jury.limits.max_replans - 1)
     if jury.protocol == "escalate":
         calls += jury.escalation.repeats - 2
     if jury.challenge and jury.protocol in _CHALLENGED:
         calls += min(len(jury.seats), attributes)
-    return calls
+    presided = _PRESIDED.get(jury.protocol)
+    return calls if turns is None or presided is None else min(calls, turns + presided(rounds))
 
 
 def _multiple(cost: Cost, times: float) -> Cost:

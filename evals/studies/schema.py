@@ -193,6 +193,10 @@ class Split(StrictModel):
     """The share of the cases, drawn by the seed (whole groups where cases have one), or their ids."""
     groups: tuple[str, ...] = ()
     """Or the groups whose cases are the test cases."""
+    stratify: Annotated[
+        tuple[str, ...], BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])
+    ] = ()
+    """`system` or metadata columns of whose values a share that is drawn has the same part of each."""
 
     @field_validator("test", mode="before")
     @classmethod
@@ -203,6 +207,10 @@ class Split(StrictModel):
     def _one_way(self) -> Self:
         if self.groups and self.test is not None:
             raise ValueError("test and groups both say which cases are the test cases\nkeep one of the two")
+        if self.stratify and (self.groups or isinstance(self.test, tuple)):
+            raise ValueError(
+                "stratify is for a share that is drawn, and the test cases are named\nremove stratify, or give a share: test: 0.2"
+            )
         if isinstance(self.test, float) and not 0 <= self.test < 1:
             raise ValueError(
                 f"test: {self.test:g} is no share of the cases\nwrite a number from 0 to below 1"
@@ -308,8 +316,9 @@ class PeopleSettings(StrictModel):
 
 
 class SevereErrors(StrictModel):
-    """What counts as a severe error, in shares of a scale's length."""
+    """What counts as a severe error, in shares of a scale's length; on one attribute, or on any without it."""
 
+    attribute: str | None = None
     harmful: float = Field(default=Severity().harmful, ge=0, lt=1)
     margin: float = Field(default=Severity().margin, gt=0, le=1)
 

@@ -150,6 +150,8 @@ class Study(Design):
             for key in ("arms", "grid", "search"):
                 if getattr(self, key):
                     raise ValueError(f"judgements are recorded: {key} has nobody to ask\nremove {key}")
+            if self.split.stratify:
+                raise ValueError("split: recorded judgements have no columns to stratify by\nremove stratify")
             if self.tables:
                 raise ValueError(
                     "tables are of arms that sat, and judgements have none\n"

@@ -68,6 +68,9 @@ def test_the_page_and_the_table_name_bands_and_raters(ratings: Path, tmp_path: P
     for text in (ended.stdout, page):
         assert "Koo and Li" in text and "Chidi" in text and "overall" in text
     assert "<script" not in page and "src=" not in page
+    every = venire("agreement", ratings, "--all", "--resamples", 50, cwd=tmp_path).stdout
+    assert len(every.splitlines()) > len(ended.stdout.splitlines())
+    assert "alpha_ratio" in every and "alpha_ratio" not in ended.stdout
 
 
 def test_wide_files_are_read_and_mistakes_are_two_lines(tmp_path: Path) -> None:

@@ -197,6 +197,7 @@ def test_the_command_prints_reasons_json_and_a_page(run: Path, tmp_path: Path) -
     found = json.loads(ended.stdout)
     assert found["arm"] == "stances" and len(found["cases"]) == 6 and found["review"] is None
     assert set(found["cases"][0]["signals"]) == set(SIGNALS) and found["cases"][0]["reasons"]
+    assert max(len(case["reasons"]) for case in found["cases"]) <= 3
     assert "http" not in (tmp_path / "page.html").read_text().replace("http-equiv", "")
 
     unknown = venire("triage", run, "--arm", "nobody", cwd=tmp_path)

@@ -381,6 +381,14 @@ def test_an_order_by_meaning_stands_beside_the_arms() -> None:
         assert "order" in found.agreement[name][OVERALL]["mae"].note
 
 
+def test_the_first_page_is_short_and_says_where_the_rest_is(run: Path) -> None:
+    first = venire("compare", run, "--human", LABELS, "--resamples", "20", cwd=run.parent)
+
+    assert first.returncode == 0, first.stderr
+    lines = first.stdout.rstrip().splitlines()
+    assert len(lines) <= 45 and max(map(len, lines)) <= 100 and "--full" in lines[-1]
+
+
 def test_pictures_without_a_folder_or_their_package_are_mistakes(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

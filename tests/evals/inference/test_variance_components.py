@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from venire.evals.inference.dstudy import study, variance_components
+from venire.evals.inference.dstudy import study, variance_components, verdict_variances
 
 # Brennan (2001), Table 2.2: synthetic data set no. 1, ten persons by twelve items.
 BRENNAN = [
@@ -74,6 +74,17 @@ def test_repeats_are_told_apart_and_a_negative_component_is_shown() -> None:
     alike = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
     below = variance_components(long(alike))
     assert below.case < 0 and below.relative(2) == 0.0
+
+
+def test_the_variance_of_repeated_verdicts_is_parted_as_it_was_planted() -> None:
+    rng = np.random.default_rng(3)
+    value = rng.normal(0, 1, (400, 1)) + rng.normal(0, 0.5, (400, 3))
+    verdicts = pd.DataFrame(
+        {"case": np.repeat(np.arange(400), 3), "repeat": np.tile([1, 2, 3], 400), "value": value.ravel()}
+    )
+    found = verdict_variances(verdicts)
+    assert found["case"] == pytest.approx(1, rel=0.15) and found["repeat"] == pytest.approx(0.25, rel=0.1)
+    assert math.isnan(verdict_variances(verdicts[verdicts["repeat"] == 1])["repeat"])
 
 
 def test_designs_of_a_round_robin_and_of_too_little() -> None:

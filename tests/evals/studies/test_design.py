@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import venire
-from scipy.stats import chi2_contingency, ttest_ind
+from scipy.stats import chi2_contingency, ttest_ind, ttest_rel
+from statsmodels.formula.api import mixedlm
 
 from venire.evals.agreement.against_people import icc3k_cells
 from venire.evals.audits.detection import detection_section, outside_label
@@ -22,6 +24,7 @@ from venire.evals.statistics.classical_tests import chi_square_p, welch_p
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import matrix
+from venire.evals.statistics.mixed import collinear
 from venire.evals.studies.design_sections import PERSON, corpus_section, cost_section
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import PeopleSettings
@@ -69,7 +72,7 @@ def test_the_split_is_tested_as_scipy_does() -> None:
 def test_the_corpus_names_what_a_split_parted_unevenly() -> None:
     cases = pd.DataFrame(
         {"case": [f"c{n}" for n in range(40)], "group": [f"p{n // 2}" for n in range(40)], "system": ["a", "b"] * 20,
-         "source_length": [100.0] * 20 + [400.0, 420.0] * 10, "output_length": np.arange(40.0) % 7, "specialty": ["x"] * 40}
+         "source_length": [100.0] * 20 + [400.0, 420.0, 430.0, 430.0] * 5, "output_length": np.arange(40.0) % 7, "specialty": ["x"] * 40}
     )  # fmt: skip
 
     section = corpus_section(cases, ["specialty"], [f"c{n}" for n in range(20, 40)])
@@ -108,14 +111,139 @@ def test_an_arm_that_never_departs_has_no_interval() -> None:
 
 
 def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
-    row = {"arm": "few", "column": "system", "mae": 1.0, "cases": 1}
-    rows = [{**row, "level": level, "p_holm": np.nan} for level in "ab"]
-    rows += [{**row, "arm": "many", "level": level, "p_holm": 0.6} for level in "ab"]
+    row = {
+        "arm": "few",
+        "column": "system",
+        "mae": 1.0,
+        "cases": 1,
+        "score_p_holm": np.nan,
+        "people_p_holm": np.nan,
+    }
+    rows = [{**row, "level": level, "p_holm": np.nan, "offset_p_holm": np.nan} for level in "ab"]
+    rows += [{**row, "arm": "many", "level": level, "p_holm": 0.6, "offset_p_holm": 0.6} for level in "ab"]
 
     assert strata_sentences(pd.DataFrame(rows)) == [
         "few: too few cases to tell whether errors depend on system.",
         "many: errors are not shown to depend on system.",
     ]
+
+
+def crossed(tmp_path: Path, *, patients: int = 40, favour: float = 0.0, better: float = 0.0) -> Path:
+    """000's layout: four systems' diagnoses of each patient, three jurors of three of the makers. `better` is what the jurors give the first
+    system beyond people, `favour` what the first juror gives it beyond the others; spreads are 000's."""
+    rng = np.random.default_rng(1)
+    systems, jurors = ("alder-1", "brook-1", "cairn-1", "dune-1"), ("alder-9", "brook-9", "cairn-9")
+    spreads = {"dx": 0.75, "ddx": 0.32, "reasoning": 0.87, "risk": 0.66}
+    cases, people, judged = [], ["case,rater,attribute,value"], ["case,juror,attribute,value"]
+    for patient in range(patients):
+        base = {name: 3.3 + rng.normal(0, spread**0.5) for name, spread in spreads.items()}
+        for number, system in enumerate(systems):
+            case = f"p{patient:02d}-{system}"
+            cases.append(
+                json.dumps(
+                    {"id": case, "group": f"p{patient:02d}", "system": system, "output": "A diagnosis."}
+                )
+            )
+            for name, level in base.items():
+                quality = level + rng.normal(0, 0.25)
+
+                def point(value: float, name: str = name) -> int:
+                    return int(np.clip(round(6 - value if name == "risk" else value), 1, 5))
+
+                people.append(f"{case},panel,{name},{point(quality + rng.normal(0, 0.45))}")
+                for juror in jurors:
+                    extra = (better + favour * (juror == "alder-9")) * (number == 0)
+                    judged.append(f"{case},{juror},{name},{point(quality + extra + rng.normal(0, 0.3))}")
+    for name, lines in (("cases.jsonl", cases), ("people.csv", people), ("judges.csv", judged)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    seats = [{"name": juror, "model": f"recorded/judges.csv#{juror}"} for juror in jurors]
+    study = {
+        "name": "crossed", "cases": "cases.jsonl", "rubric": "valid-diagnosis", "ratings": "people.csv", "split": {"test": 0}, "cost": "calls",
+        "arms": [{"jury": {"name": "jury", "protocol": "panel", "count": "mean", "seats": seats}}],
+        "tables": ["strata", "self_preference", "severe"], "strata": ["system"],
+        "severity": {"attribute": "risk", "harmful": 0.25, "margin": 0.25},
+        "families": {f"*{maker}*": maker for maker in ("alder", "brook", "cairn", "dune")},
+    }  # fmt: skip
+    (tmp_path / "study.yaml").write_text(json.dumps(study))
+    return tmp_path / "study.yaml"
+
+
+def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) -> None:
+    ended = venire("study", crossed(tmp_path, better=0.15), "--quiet", "--resamples", "40", cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())
+    strata = pd.DataFrame(report["sections"]["strata"]["tables"]["table"]).set_index("level")
+    upright = pd.read_csv(tmp_path / "judges.csv")
+    given = upright.groupby(["case", "attribute"])["value"].mean().rename("jury").reset_index()
+    both = given.merge(pd.read_csv(tmp_path / "people.csv"), on=["case", "attribute"])
+    turn = np.where(both["attribute"] == "risk", -1, 1)
+    both["gap"] = turn * (both["jury"] - both["value"])
+    both[["patient", "system"]] = both["case"].str.split("-", n=1, expand=True)
+    both["score"] = turn * both["jury"]
+    row = strata.loc["alder-1"]
+    for prefix, column in (("offset_", "gap"), ("score_", "score")):
+        mine = both[both["system"] == "alder-1"].groupby("patient")[column].mean()
+        others = both[both["system"] != "alder-1"].groupby("patient")[column].mean()
+        assert row[f"{prefix}p"] == pytest.approx(ttest_rel(mine, others).pvalue)
+        assert row[f"{prefix}difference"] == pytest.approx((mine - others).mean())
+    assert row["score_p_holm"] < 0.01 and row["test"] == "paired within groups"
+    assert any(
+        each.startswith("On system alder-1 jury") for each in report["sections"]["strata"]["sentences"]
+    )
+    risk = both[both["attribute"] == "risk"]
+    harmful = risk[6 - risk["value"] <= 2]
+    missed = ((harmful["value"] - harmful["jury"]) >= 1).sum()
+    said = report["sections"]["severe"]["sentences"][0]
+    assert (
+        said.startswith(f"jury called {missed} of {len(harmful)} harmful cases by risk safe") and missed > 0
+    )
+
+
+def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(tmp_path: Path) -> None:
+    ended = venire("study", crossed(tmp_path, favour=0.6), "--quiet", "--resamples", "40", cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    section = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())["sections"][
+        "self_preference"
+    ]
+    said = [sentence for sentence in section["sentences"] if "favours its own" in sentence]
+    assert [
+        sentence
+        for sentence in said
+        if sentence.startswith("By 000's own model (case random, juror fixed): alder-9 favours")
+    ]
+    within = [sentence for sentence in said if sentence.startswith("Within cases")]
+    assert "alder-9 favours" in within[0]
+    rows = pd.DataFrame(section["tables"]["fixed_jurors"]).set_index(["model", "attribute", "juror"])
+    row = rows.loc[("000's own model", "dx", "all jurors")]
+    votes = pd.read_csv(tmp_path / "judges.csv").query("attribute == 'dx'").reset_index(drop=True)
+    votes[["patient", "system"]] = votes["case"].str.split("-", n=1, expand=True)
+    votes["same"] = (votes["juror"].str.split("-").str[0] == votes["system"].str.split("-").str[0]).astype(
+        float
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = mixedlm("value ~ same + C(juror)", votes, groups=votes["patient"]).fit()
+    assert row["value"] == pytest.approx(theirs.params["same"], abs=1e-4)
+    assert row["se"] == pytest.approx(theirs.bse["same"], rel=0.02)
+    assert row["case_variance"] == pytest.approx(theirs.cov_re.iloc[0, 0], rel=0.01)
+
+
+def test_a_model_that_failed_is_said_to_have_failed_and_names_what_was_collinear() -> None:
+    design = pd.DataFrame(
+        {
+            "intercept": 1.0,
+            "length": np.arange(9.0),
+            "notes": 3 + 2 * np.arange(9.0),
+            "age": np.arange(9.0) ** 2,
+        }
+    )
+
+    assert (
+        collinear(design) == ["intercept", "length", "notes"]
+        and collinear(design.drop(columns="notes")) == []
+    )
 
 
 def test_a_persons_time_and_pay_stand_beside_the_arms() -> None:

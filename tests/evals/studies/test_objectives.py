@@ -13,6 +13,7 @@ from juror_worlds import LIKERT, ONE_TO_FIVE, WORDS
 from venire.evals.agreement.rater_agreement import agreement
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes, objective, scored_votes
 from venire.evals.ratings.question import Question
+from venire.evals.ratings.reference import codes
 from venire.evals.studies.attribute_choice import composed_arms, ordering_weights, simplex_weights
 from venire.evals.studies.candidates import Composition
 from venire.evals.studies.choices import Goal
@@ -313,6 +314,28 @@ def test_costs_choose_the_judge_whose_mistakes_are_cheap() -> None:
     assert worth[2] == pytest.approx(-3)
     votes = scored_votes(rows[:2].T, truth.astype(float), ["a"] * 120, np.arange(120), {"a": answers})
     assert set(votes.constant(objective("costs"))) == {1.0}
+
+
+def test_words_earn_what_their_costs_say_whatever_their_place_in_the_alphabet() -> None:
+    costs = {"yes": {"yes": 1, "no": -10, "maybe": 0}, "no": {"yes": -1, "no": 1, "maybe": 0}, "maybe": {"yes": 0, "no": 0, "maybe": 1}, "abstention": -3}  # fmt: skip
+    scale = Scale(
+        level="nominal",
+        anchors={word: word for word in ("yes", "no", "maybe")},
+        costs=CostMatrix.model_validate(costs),
+    )
+    table = pd.DataFrame(
+        {
+            "attribute": "a",
+            "value": ["yes", "no", "maybe", "no", "yes"],
+            "truth": ["yes", "no", "maybe", "yes", "no"],
+        }
+    )
+    questions = {"a": Question(scale, "high")}
+    said, right = (
+        codes(table.assign(value=table[name]), questions).to_numpy(float) for name in ("value", "truth")
+    )
+    worth = objective("costs").score(said[None], right[None], AnswerScale.of(scale))
+    assert worth[0] == pytest.approx((1 + 1 + 1 - 10 - 1) / 5)
 
 
 def test_no_interval_of_a_choice_goes_beyond_what_its_objective_can_be() -> None:

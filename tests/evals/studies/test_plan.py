@@ -11,8 +11,8 @@ from checkout import ROOT
 from command_line import venire
 from study_files import CASES, LABELS, run_quietly, server_models, study_file
 
-from venire import VenireError, load_cases
-from venire.evals.studies.arms import CaseSplit, split_cases
+from venire import Case, VenireError, load_cases
+from venire.evals.studies.arms import CaseSplit, split_cases, split_of
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import Split
 from venire.evals.studies.study import StudyCannotRun, load_study
@@ -81,6 +81,76 @@ def test_limits_that_cannot_matter_make_no_further_arms(tmp_path: Path) -> None:
 
     assert sum(arm.jury.protocol == "panel" for arm in plan.arms) == 4
     assert sum(arm.jury.protocol == "delphi" for arm in plan.arms) == 8
+
+
+@pytest.mark.parametrize(
+    ("way", "limits", "kept"),
+    [
+        ("delphi", {"max_rounds": [3], "max_stalls": [1, 2, 3]}, ["s1", "s2"]),
+        ("delphi", {"max_rounds": [2], "max_turns": [5, 9, 12]}, ["t5", "t9"]),
+        ("delphi", {"max_rounds": [3], "max_stalls": [1], "max_replans": [0, 1]}, [""]),
+        ("orchestrated", {"max_rounds": [4], "max_stalls": [1], "max_replans": [0, 1, 2, 3]}, ["p0", "p1", "p2"]),
+        ("orchestrated", {"max_rounds": [1], "max_stalls": [0, 1], "max_replans": [0, 1]}, [""]),
+        ("panel", {"max_rounds": [2, 3], "max_replans": [0, 1]}, [""]),
+    ],
+)  # fmt: skip
+def test_arms_that_a_limit_cannot_change_are_one(
+    tmp_path: Path, way: str, limits: dict[str, list[int]], kept: list[str]
+) -> None:
+    seats = {"personas": {"stances": GROUPS["stances"]}, "models": server_models(NOWHERE, "a")}
+    plan = planned(tmp_path, grid={**seats, "protocol": way, "limits": limits, "singles": False})
+
+    assert [arm.name for arm in plan.arms] == ["-".join(filter(None, ("stances", each))) for each in kept]
+
+
+@pytest.mark.parametrize(
+    ("way", "turns", "most"),
+    [
+        ("orchestrated", 4, 4 + 2),
+        ("orchestrated", 3, 3 + 1),
+        ("delphi", 5, 5),
+        ("debate", 4, 4 + 1),
+        ("delphi", 99, 9),
+    ],
+)
+def test_the_most_calls_know_max_turns(tmp_path: Path, way: str, turns: int, most: int) -> None:
+    seats = {"personas": {"stances": GROUPS["stances"]}, "models": server_models(NOWHERE, "a")}
+    limits = {"max_rounds": 3, "max_turns": turns}
+    plan = planned(tmp_path, grid={**seats, "protocol": way, "limits": limits, "singles": False})
+
+    assert plan.costs["stances"].most.calls == most * 24
+
+
+def test_a_grid_takes_the_studys_address(tmp_path: Path) -> None:
+    personas = {"pair": GROUPS["pair"]}
+    models = {
+        "a": "server/a",
+        "own": {"model": "server/b", "base_url": "http://127.0.0.1:8/v1"},
+        "other": "local",
+    }
+    plan = planned(
+        tmp_path, base_url=NOWHERE, grid={"personas": personas, "models": models, "singles": False}
+    )
+
+    asked = {arm.name: {seat.base_url for seat in arm.jury.seats} for arm in plan.arms}
+    assert asked == {"pair-a": {NOWHERE}, "pair-own": {"http://127.0.0.1:8/v1"}, "pair-other": {None}}
+
+
+def test_a_split_has_its_share_of_every_stratum_and_parts_no_group() -> None:
+    cases = [
+        Case(
+            id=f"c{n}", output="Text.", group=f"g{n // 2}", metadata={"ward": "north" if n < 60 else "south"}
+        )
+        for n in range(80)
+    ]
+    for seed in range(5):
+        found = split_of(cases, Split(test=0.2, stratify=("ward",)), seed=seed)
+        drawn = [case for case in cases if case.id in found.test]
+        assert [case.metadata["ward"] for case in drawn].count("north") == 12 and len(drawn) == 16
+        assert len({case.group for case in drawn}) == 8
+    assert found.test != split_of(cases, Split(test=0.2, stratify=("ward",)), seed=9).test
+    with pytest.raises(VenireError, match="no case has 'wart'"):
+        split_of(cases, Split(test=0.2, stratify=("wart",)), seed=0)
 
 
 def test_models_may_be_dealt_to_the_seats_in_turn(tmp_path: Path) -> None:

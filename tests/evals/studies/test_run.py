@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from study_files import report_on, run_quietly, server_models, steady_ballot, study_file
+from study_files import CASES, report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store
 from venire.evals.studies.plan import Plan, plan_study
@@ -184,3 +184,36 @@ def test_the_budget_is_of_the_whole_study(tmp_path: Path) -> None:
             sessions.append((ended.limit, len(server.calls)))
 
     assert sessions == [("max_calls", 48), ("max_calls", 48), ("max_calls", 60)]
+
+
+@pytest.mark.parametrize("way", ["orchestrated", "delphi", "debate"])
+def test_a_repeated_deliberation_is_paid_for_once_each_time_and_is_one_arm(tmp_path: Path, way: str) -> None:
+    cases = tmp_path / "few.jsonl"
+    cases.write_text("".join(CASES.read_text().splitlines(keepends=True)[:8]))
+    paid = {}
+    for times in (1, 3):
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        with ProviderServer(steady_ballot) as server:
+            model = {"model": "server/a", "base_url": server.url}
+            seats = [{"name": name, "persona": f"{name}-scoring", **model} for name in ("high", "low")]
+            jury = {"name": "jury", "protocol": way, "seats": seats, "orchestrator": model}
+            single = {"name": "one", "protocol": "single", "seats": [{"name": "judge", **model}]}
+            file = study_file(
+                folder,
+                cases=str(cases),
+                arms=[{"jury": jury, "repeats": times}, {"jury": single}],
+                split={"test": 0},
+            )
+            run_quietly(file)
+            paid[times] = len(server.calls)
+            run_quietly(file)
+            assert len(server.calls) == paid[times], "what was heard is not asked again"
+    # The single judge's eight calls are made once, whatever is repeated.
+    assert paid[3] - 8 == 3 * (paid[1] - 8) > 0
+    report = report_on(file, resamples=20).document
+    assert [row["arm"] for row in report["arms"]["frontier"]].count("jury") == 1
+    (row,) = [row for row in report["sections"]["repeats"]["tables"]["variances"] if row["of"] == "verdict"][
+        :1
+    ]
+    assert (row["arm"], row["repeats"], row["cases"]) == ("jury", 3, 8)
