@@ -49,7 +49,7 @@ class CaseSplit:
         )
 
 
-def split_of(cases: Sequence[Case], split: Split, *, seed: int) -> CaseSplit:
+def study_split(cases: Sequence[Case], split: Split, *, seed: int) -> CaseSplit:
     """`split_cases` of cases that know their groups and columns."""
     given = [{"system": case.system, **case.metadata} for case in cases]
     for column in split.stratify:

@@ -23,7 +23,7 @@ from ..ratings.folds import groups_in
 from ..ratings.people import load_ratings
 from ..ratings.question import Question, rubric_questions
 from ..ratings.recordings import Recording, llmbar, load_judgements, pandalm
-from .arms import CaseSplit, LeftOut, StudyArm, duplicate_names, listed_arms, split_cases, split_of
+from .arms import CaseSplit, LeftOut, StudyArm, duplicate_names, listed_arms, split_cases, study_split
 from .checks import design_errors, rating_gaps, rubric_errors
 from .grid import Axes, axes_of, grid_arms
 from .plan_cost import CostEstimate, Scope, cost_unit, estimate_cost, near_budget, over_budget
@@ -225,7 +225,7 @@ def plan_parts(path: Path) -> PlanParts:
     study, written = load_study(path)
     assert study.cases is not None and study.rubric is not None and study.ratings is not None
     cases = _cases(path.parent / study.cases)
-    split = split_of(cases, study.split, seed=study.seeds.split)
+    split = study_split(cases, study.split, seed=study.seeds.split)
     errors = ErrorList()
     arms, _, _ = _arms(study, written, split, errors)
     if errors:
@@ -252,7 +252,7 @@ def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | No
     ratings = None if panels is None else panels[0]
     split = None
     if cases:
-        make = partial(split_of, cases, study.split, seed=study.seeds.split)
+        make = partial(study_split, cases, study.split, seed=study.seeds.split)
         split = errors.attempt(make, f"{path}:{written.line('split')}")
     arms, left_out, axes = _arms(study, written, split, errors)
     errors.add(*_search_errors(study, written))

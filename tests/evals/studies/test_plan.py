@@ -12,7 +12,7 @@ from command_line import venire
 from study_files import CASES, LABELS, run_quietly, server_models, study_file
 
 from venire import Case, VenireError, load_cases
-from venire.evals.studies.arms import CaseSplit, split_cases, split_of
+from venire.evals.studies.arms import CaseSplit, split_cases, study_split
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import Split
 from venire.evals.studies.study import StudyCannotRun, load_study
@@ -144,13 +144,13 @@ def test_a_split_has_its_share_of_every_stratum_and_parts_no_group() -> None:
         for n in range(80)
     ]
     for seed in range(5):
-        found = split_of(cases, Split(test=0.2, stratify=("ward",)), seed=seed)
+        found = study_split(cases, Split(test=0.2, stratify=("ward",)), seed=seed)
         drawn = [case for case in cases if case.id in found.test]
         assert [case.metadata["ward"] for case in drawn].count("north") == 12 and len(drawn) == 16
         assert len({case.group for case in drawn}) == 8
-    assert found.test != split_of(cases, Split(test=0.2, stratify=("ward",)), seed=9).test
+    assert found.test != study_split(cases, Split(test=0.2, stratify=("ward",)), seed=9).test
     with pytest.raises(VenireError, match="no case has 'wart'"):
-        split_of(cases, Split(test=0.2, stratify=("wart",)), seed=0)
+        study_split(cases, Split(test=0.2, stratify=("wart",)), seed=0)
 
 
 def test_models_may_be_dealt_to_the_seats_in_turn(tmp_path: Path) -> None:
