@@ -82,45 +82,54 @@ _KIND = (
     r"(?:json|ballots?|answers?|responses?|reply|verdicts?|decisions?|evaluations?|assessments?|judge?ments?|scores?|scoring"
     r"|ratings?|votes?|output|results?|ledger|review|opinion|claims|checks)"
 )
-_OF_CASE = (
-    r"(?:(?: for| on|(?<=evaluation) of|(?<=assessment) of|(?<=review) of) (?:the|this|your|each)"
-    r"(?: (?:given|provided|clinical|patient|medical))?"
-    r" (?:notes?|summary|text|case|document|transcript|attributes?|rubric|questions?|claims?|answer|output))"
+_TEXT = (
+    r"(?:the|this|your|each)(?: (?:given|provided|clinical|patient|medical))?"
+    r" (?:notes?|summary|text|case|document|transcript|attributes?|rubric|questions?|claims?|answer|output|source)"
 )
 _READ = (
-    r"(?:the|my|this|your|a|an|careful|carefully|thorough|rubric|source|sources|notes?|text|summary|case|transcript|output|review"
-    r"|reading|reviewing|consideration|considering|evaluating|assessing|analysing|analyzing|evidence|criteria|provided|given"
-    r"|it|and|of|against|with|each|attribute|all|both|read|reviewed|considered|weighed|evaluated|assessed|compared|to|as"
-    r"|everything|jurors|votes|ballots|arguments|reasons|discussion|deliberation|panel)"
+    r"(?:the|my|this|your|a|an|careful|carefully|thorough|thoroughly|rubric|source|sources|notes?|text|summary|case|transcript|output|review"
+    r"|reading|reviewing|consideration|considering|evaluating|assessing|comparing|looking|at|analysing|analyzing|evidence|criteria|provided|given"
+    r"|it|and|of|in|against|with|each|attribute|all|both|read|reviewed|considered|weighed|evaluated|assessed|compared|to|as|twice|now"
+    r"|everything|jurors|votes|ballots|arguments|reasons|discussion|deliberation|panel|step|by)"
 )
+_JUDGE = r"(?:judge|score|rate|evaluate|assess|review|vote|decide|grade|mark)"
 _LEAD_IN = re.compile(
-    # A word of politeness, what was read, and what follows: words that can announce an answer, and none that can take it back.
-    r"(?:(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|yes|absolutely|understood|thank you(?: for the case)?|thanks|alright|great|hello|hi)(?:\W+|$))*"
+    # A word of politeness, what was read, and what follows: words that can announce an answer, and none that can take it back,
+    # lay it to somebody else, or make it depend on anything. Whoever leads in with others is asked once for the object alone.
+    r"(?:(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|yes|absolutely|understood|thank you(?: for the case)?|thanks|alright|great|hello|hi|assistant)(?:\W+|$))*"
     r"(?:as an? (?:ward |clinical |senior |strict )?(?:juror|judge|nurse|physician|doctor|clinician|reviewer|evaluator), )?"
-    rf"(?:(?:i have|i've|based on|after|having)(?: {_READ}){{1,16}}(?:\W+|$))?"
-    r"(?:(?:here(?:'s| is| are)|below (?:is|are)|this is|these are|i (?:give|submit|cast|return|provide))\s+)?"
-    r"(?:(?:my|the|a|your|requested|final|completed|filled-in|following|complete|full|valid|overall|single|structured) )*"
-    rf"(?:{_KIND}(?: (?:{_KIND}|object|format))?{_OF_CASE}?(?: (?:as|in)(?: valid)? json(?: format)?)?(?: (?:is|are|follows|below|as follows|with my scores|based on the rubric|as a juror)){{0,2}})?"
-    r"|hier (?:ist|sind) (?:mein|meine|die|das) (?:antwort|bewertung|bewertungen|stimmzettel|urteil)"
-    r"|voici (?:mon|ma|mes|la|le) (?:évaluation|réponse|bulletin|notes?|verdict)"
-    r"|(?:aquí|aqui) (?:está|esta|tienes?) (?:mi|la|el) (?:evaluación|evaluacion|respuesta|voto|veredicto)"
-    r"|(?:以下|这)是?我?的?(?:评分|评估|回答|答案|评审结果)",
+    r"(?:(?:as requested|per the rubric|in accordance with the instructions)(?:\W+|$))?"
+    rf"(?:(?:i have|i've|based on|after|having|considering|looking at|evaluating|reviewing|comparing|let me {_JUDGE})(?: {_READ}){{1,16}}(?:\W+|$))?"
+    rf"(?:(?:here(?:'s| is| are)|below (?:is|are)|this is|these are|please find|i (?:give|submit|cast|return|provide)(?: this$)?|i (?:arrive at|reach))\s+|here you go$|i {_JUDGE} as follows$|i submit this$)?"
+    r"(?:(?:my|the|a|your|these|requested|required|final|completed|filled-in|following|complete|full|valid|overall|single|structured|honest|own|detailed|juror's) )*"
+    rf"(?:{_KIND}(?: (?:{_KIND}|object|format|complete))?(?:(?: for| on|(?<=evaluation) of|(?<=assessment) of|(?<=review) of) {_TEXT})?"
+    r"(?:,? (?:as|in) (?:(?:valid )?json(?: format)?|the required form)| \(json\))?"
+    r"(?:[,;]? (?:is|are|follows|below|as follows|with my scores|based on the rubric|as a juror)){0,2}|form)?"
+    r"|hier (?:ist|sind|is) (?:mein|meine|die|das|mijn|de) (?:antwort|bewertung|bewertungen|stimmzettel|urteil|beoordeling|antwoord|oordeel)"
+    r"|(?:meine?|mijn) (?:antwort|bewertung|stimme|stimmzettel|urteil|beoordeling|antwoord)"
+    r"|(?:voici )?(?:mon|ma|mes|la|le) (?:évaluation|réponse|bulletin|notes?|verdict|vote)"
+    r"|(?:(?:aquí|aqui) (?:está|esta|tienes?) )?(?:a )?(?:mi|la|el|minha|meu) (?:evaluación|evaluacion|respuesta|voto|veredicto|avaliação|resposta)"
+    r"|(?:ecco )?(?:la mia|il mio) (?:valutazione|risposta|voto|verdetto|scheda)|(?:oto )?moja (?:ocena|odpowiedź)|вот мо[йяи] (?:оценк[аи]|ответ|бюллетень)"
+    r"|(?:以下|这)是?我?的?(?:评分|评估|回答|答案|评审结果)|(?:私の)?(?:評価|回答|採点)(?:結果)?は(?:以下|次)の(?:通り|とおり)です|제 평가는 다음과 같습니다|(?:إليك )?تقييمي",
     re.IGNORECASE,
 )
 _SIGN_OFF = re.compile(
-    r"(?:(?:i hope (?:this|it|that) helps|thank you(?: (?:very much|for reading))?|thanks|(?:best |kind )?regards|sincerely|done"
+    r"(?:(?:(?:i )?hope (?:this|it|that) helps|thank you(?: (?:very much|for reading))?|thanks|merci|danke|gracias|grazie|obrigado|谢谢|ありがとうございます|(?:best |kind )?regards|cheers|sincerely|done|end|juror"
     r"|end of (?:my )?(?:ballot|answer|json|response|evaluation)|this is my final (?:answer|ballot|verdict)"
+    r"|my (?:final )?(?:ballot|answer|verdict) is (?:given )?above"
     r"|that (?:is|concludes) my (?:final )?(?:ballot|answer|verdict|vote|evaluation|assessment)"
-    r"|(?:please )?(?:let me know|feel free to ask) if (?:you|there)(?: (?:need|have|is|are|require|any|anything|further|more|additional"
+    r"|(?:(?:please )?(?:let me know|feel free to ask) (?:if|for)(?: (?:you|there))?|is there)(?: (?:you|need|have|is|are|require|any|anything|further|more|additional"
     r"|other|else|questions?|clarifications?|details?|help|assistance|information))+"
     r")\W*){0,3}",
     re.IGNORECASE,
 )
 _WRAPPING = re.compile(
-    r"</?(?:answer|json|output|ballot|response|result|final)>|```+\w*|~~~+\w*|[*#`]+|</?s>|<\|\w{1,30}\|>|<(?:end_of_turn|eos)>",
+    r"</?(?:answer|json|output|ballot|response|result|final)>|```+\w*|~~~+\w*|[*#`]+|^\s*-{3,}|-{3,}\s*$|</?s>|<\|\w{1,30}\|>|<(?:end_of_turn|eos)>",
     re.IGNORECASE,
 )
 """What may stand around an answer and says nothing: code fences, emphasis, a tag that names it, a model's own end marks."""
+_FENCE = re.compile(r"[\s\ufeff]*+(?:(?:```++|~~~++)(?:json)?\s*+)?", re.IGNORECASE)
+"""Before or after an object and nothing besides: white space, and a code fence."""
 
 
 class UnusableAnswer(Exception):
@@ -211,7 +220,7 @@ def _says_nothing(words: str, polite: re.Pattern[str]) -> bool:
     """Whether words beside an object are only the polite ones."""
     if len(words) > _LONGEST_WORDS:
         return False
-    plain = " ".join(_WRAPPING.sub(" ", words).replace("\u2019", "'").split())
+    plain = " ".join(_WRAPPING.sub(" ", words).replace("\u2019", "'").replace("\ufeff", "").split())
     return polite.fullmatch(plain.strip(" .:!,\u3002\uff1a")) is not None
 
 
@@ -225,15 +234,14 @@ def _object_at(text: str, start: int) -> _Object:
 
 
 def _whole_object(text: str) -> _Object | None:
-    """The object that the text is, and nothing besides; None where it is something else."""
-    start = len(text) - len(text.lstrip())
-    if not text.startswith("{", start):
+    """The object that the text is, in a code fence or not, and nothing besides; None where it is something else."""
+    if (opening := _FENCE.match(text)) is None or not text.startswith("{", opening.end()):
         return None
     try:
-        found = _object_at(text, start)
+        found = _object_at(text, opening.end())
     except ValueError:
         return None
-    return None if text[found.end :].strip() else found
+    return found if _FENCE.fullmatch(text, found.end) else None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

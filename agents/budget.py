@@ -180,7 +180,9 @@ class Reservations:
 
     def _dollars_held(self, estimate: CallEstimate) -> float:
         """For a call of unknown price all there are, so that it is sent alone."""
-        return 0.0 if self._max_usd is None else min(estimate.usd, self._max_usd)
+        if self._max_usd is None:
+            return 0.0
+        return self._max_usd if estimate.usd == float("inf") else estimate.usd
 
 
 class LimitReached(Exception):

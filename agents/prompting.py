@@ -30,22 +30,31 @@ from .tokens import estimated_tokens
 _HTML = (
     "a|abbr|address|article|aside|b|bdi|bdo|blockquote|body|br|button|caption|center|cite|code|col|colgroup|data|dd|del|details"
     "|dfn|div|dl|dt|em|fieldset|figcaption|figure|font|footer|form|h[1-6]|head|header|hr|html|i|iframe|ins|kbd|label|legend|li|main|mark"
-    "|math|menu|nav|ol|p|pre|q|samp|script|section|select|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td"
-    "|template|textarea|tfoot|th|thead|time|title|tr|tt|u|ul|var"
+    "|math|menu|nav|ol|p|q|samp|script|section|select|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td"
+    "|option|optgroup|picture|progress|ruby|rt|template|textarea|tfoot|th|thead|time|title|tr|tt|u|ul|var|(?-i:pre)"
+)
+_HEADERS = (
+    "algorithm|any|array|atomic|bitset|chrono|complex|deque|exception|filesystem|format|fstream|functional|future|iomanip|ios|iostream|iterator|limits|list|map"
+    "|memory|mutex|numeric|optional|ostream|queue|random|ranges|ratio|regex|set|span|sstream|stack|stdexcept|string|string_view|thread|tuple|type_traits"
+    "|unordered_map|unordered_set|utility|valarray|variant|vector|c(?:assert|ctype|errno|float|limits|math|signal|stdarg|stddef|stdint|stdio|stdlib|string|time)"
+)
+_TYPES = (
+    "int|str|string|float|double|bool|boolean|char|byte|number|object|any|void|auto|long|short|unknown|never|size_t|u?int\\d{1,2}_t|[iuf]\\d{1,3}"
+    "|usize|isize|(?-i:[TUVKEN])"
 )
 _MARKERS = re.compile(
-    # Ours.
-    r"[\[\uff3b\u3010\u27e6](?=[\s\u200b-\u200f\u2060-\u2064\ufeff]*[\[\uff3b\u3010]?[^\w\]]*(?:exhibit|words)\b)"
-    # A model's own, by their shape: a name between brackets with a bar, ...
-    r"|[<\[](?=/?[|\uff5c])|<(?=</?\w+>>)|\u25c1(?=[/|]?\w)"
-    # ... between angle brackets, unless HTML or a header file has it, or it is a type with its parameter; ...
-    rf"|(?<!include )<(?=/?(?!(?:{_HTML})/?>)[\w:=\u2581-]{{1,60}}>)"
-    r"(?!(?<=\w<)(?:(?-i:[A-Z]|(?:[A-Z][a-z]+)+)|int|str|string|float|double|bool|char|number|object|any|void|auto|long|short|[iuf]\d{1,3})>(?!\w))"
-    # ... between square ones in capitals, or with a number or an underscore in it, unless it is a link or an index; ...
-    r"|\[(?=/[\w-]{1,60}\])|\[(?=(?:INST|TOOL_\w+|THINK)\])|\[(?=(?-i:[a-z]?[A-Z][A-Z_]{2,}\d*)\](?!\())"
-    r"|(?<![\w)\]])\[(?=(?:[a-z]+_?\d+|[a-z]+_\w+)\](?!\())"
+    # What ordinary text has between such brackets is passed over: HTML, C++'s own header files, types with their parameter.
+    rf"(?P<ordinary></?(?:{_HTML})/?>|\binclude <(?:{_HEADERS})>|\b(?-i:(?:[A-Z]\w*|[a-z]+_\w+|vector)<(?:[A-Z][a-z]+)+>)(?!\w)|(?<=[\w:])<(?:{_TYPES})>(?!\w))"
+    # Our own markers.
+    r"|[\[\uff3b\u3010\u27e6](?=[\s\u200b-\u200f\u2060-\u2064\ufeff]*[\[\uff3b\u3010]?[^\w\]]*(?:exhibit|words)\b)"
+    # A model's own, by their shape: a name between brackets with a bar or another sign, ...
+    r"|<(?=/?[|\uff5c]\S)|\[(?=/?[|\uff5c]\w[\w ]*[|\uff5c]\])|[<\[](?=([@#%&])\w{1,60}\2[>\]])|\u25c1(?=[/|]?\w)|\|(?=\|\|\w{1,60}\|{3})"
+    # ... between angle brackets, one or two; ...
+    r"|<(?=/?(?!\w+::)[\w\u2581][\w:=\u2581-]{0,60}>)|<(?=\[\w{1,60}\]>)|<(?=</?\w{1,60}>>)|>(?=>(?-i:[A-Z_]{1,60})<<)"
+    # ... between square ones in capitals, closing, or ending in a number; with an underscore, unless it is an index; ...
+    r"|\[(?=(?-i:[a-z]?[A-Z][A-Z_]{2,}\d*)\]|/[\w-]{1,60}\]|[a-z]{4,60}_?\d{1,9}\])|(?<![\w)\]])\[(?=[a-z]{2,60}_\w{1,60}\])"
     # ... or between brackets turned round.
-    r"|\](?=~|![a-z]~\[|<\])|~(?=\[)|>(?=\[<?\])",
+    r"|\](?=~|![a-z]~\[|<\])|(?<=[\[!][a-z])~(?=\[)|>(?=\[<?\])",
     re.IGNORECASE,
 )
 """What could pass for one of our markers, or for a special token of a model."""
@@ -125,8 +134,8 @@ def neutralise(text: str, code: str) -> str:
 
     A case cannot contain the code, which is made from it; a model that has read a prompt can repeat it.
     """
-    if "[" in text or "<" in text or "]" in text or not text.isascii():
-        text = _MARKERS.sub(lambda found: found.group() + " ", text)
+    if "[" in text or "<" in text or "]" in text or "|||" in text or not text.isascii():
+        text = _MARKERS.sub(lambda found: found.group() + ("" if found["ordinary"] else " "), text)
     return re.sub(re.escape(code), "(code)", text, flags=re.IGNORECASE) if code in text.lower() else text
 
 

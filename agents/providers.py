@@ -78,7 +78,7 @@ class RateLimitedClient:
             try:
                 with _UNTRACED if self._tracing is None else self._tracing.call(request) as add_to_span:
                     async with asyncio.timeout(patience):
-                        reply = await self._complete_without_secrets(request)
+                        reply = await self._complete_in_plain_text(request)
                     reply = self._with_known_cost(request, reply)
                     add_to_span(reply)
             except TransientFailure as failure:
@@ -129,8 +129,8 @@ class RateLimitedClient:
         price = self._prices.get(model) or (self.price(model) if reply.estimated else None)
         return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
-    async def _complete_without_secrets(self, request: Request) -> Reply:
-        """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it.
+    async def _complete_in_plain_text(self, request: Request) -> Reply:
+        """The client's answer or failure; what was sent as a secret is in neither, however the server repeats it, nor what is no text.
 
         A text over the cap is a failure, whether or not the client gave it up while it came in. So is whatever else a
         client raises over what a server sent: nothing that comes from outside ends a run.
@@ -138,23 +138,28 @@ class RateLimitedClient:
         try:
             reply = await self.client.complete(request)
         except ModelFailure as failure:
-            failure.detail = redact_secrets(failure.detail, self._secrets)
+            failure.detail = self._plain(failure.detail)
             failure.args = (f"{failure.reason}: {failure.detail}",)
             if failure.received is not None:
-                failure.received = self._without_secrets(failure.received)
+                failure.received = self._in_plain_text(failure.received)
             raise
         except (VenireError, BudgetSpent, LimitReached):
             raise
         except Exception as error:
-            said = redact_secrets(f"{type(error).__name__}: {error}", self._secrets)[:300]
+            said = self._plain(f"{type(error).__name__}: {error}")[:300]
             raise ModelFailure("unavailable", f"the reply could not be read: {said}") from error
         if len(reply.text) > request.max_reply:
-            raise reply_too_long(request, self._without_secrets(reply))
-        return self._without_secrets(reply)
+            raise reply_too_long(request, self._in_plain_text(reply))
+        return self._in_plain_text(reply)
 
-    def _without_secrets(self, reply: Reply) -> Reply:
-        text = redact_secrets(reply.text, self._secrets)
+    def _in_plain_text(self, reply: Reply) -> Reply:
+        text = self._plain(reply.text)
         return reply if text is reply.text else replace(reply, text=text)
+
+    def _plain(self, text: str) -> str:
+        """The text without secrets, and with `?` for each half of a surrogate pair: no record can hold one."""
+        text = redact_secrets(text, self._secrets)
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 ProviderKey = tuple[str | None, ...]

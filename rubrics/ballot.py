@@ -273,9 +273,9 @@ def find_span(quote: str, text: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-_BREAK = re.compile(r"(?<=[<>\[\]~\u25c1\uff3b\u3010\u27e6]) ")
+_BREAK = re.compile(r"(?<=[<>\[\]~|\u25c1\uff3b\u3010\u27e6]) ")
 """The space with which a prompt breaks what could pass for a marker: whoever quotes from it repeats it."""
-_AFTER_BREAK = re.compile(r"(\\?[<>\[\]~\u25c1\uff3b\u3010\u27e6])(?:\\s\+)?")
+_AFTER_BREAK = re.compile(r"(\\?[<>\[\]~|\u25c1\uff3b\u3010\u27e6])(?:\\s\+)?")
 
 
 def _fold(text: str) -> str:

@@ -32,7 +32,7 @@ from .keys import (
     sent_secrets,
 )
 from .server import BUSY, retry_after, says_busy, says_filtered
-from .silence import silence_pydantic
+from .silence import silence_warnings
 
 SUFFIXES = (".json", ".yaml", ".yml")
 
@@ -92,7 +92,7 @@ def _load(path: Path, component: Component, secrets: tuple[str, ...]) -> Any:
     except ModuleNotFoundError:
         raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
     cap_transport()
-    silence_pydantic()
+    silence_warnings()
     try:
         return ChatCompletionClient.load_component(component.model_dump(exclude_none=True))
     except ModuleNotFoundError as error:

@@ -250,6 +250,8 @@ def inflate(body: bytes, encoding: str, longest: int) -> bytes:
         raise ConnectionError("the answer is not compressed as it says") from None
     if len(body) > longest:
         raise AnswerTooLong
+    if not inflating.eof:
+        raise ConnectionError("the answer is compressed, and cut short")
     return body
 
 

@@ -135,7 +135,7 @@ def _leaves(asked: httpx.URL, location: str) -> bool:
 
 
 def _readable(body: bytes) -> bytes:
-    """The reply with -1 for every token count that is no whole number, and 0 for those that its form must have.
+    """The reply with -1 for every token count that is no whole number, 0 for those that its form must have, and a refusal told as one.
 
     Byte for byte as it came where nothing about it is odd; its beginning where it is no completion.
     """
@@ -148,8 +148,8 @@ def _readable(body: bytes) -> bytes:
         return body[:_UNREADABLE]
     if reply.get("error"):
         return json.dumps({"error": reply["error"]}).encode()[:_UNREADABLE]
-    usage = _usage_fields(reply)
-    return body if usage.items() <= reply.items() else json.dumps({**reply, **usage}).encode()
+    mended = _usage_fields(reply) | _refusal_field(reply)
+    return body if mended.items() <= reply.items() else json.dumps({**reply, **mended}).encode()
 
 
 def _has_message(choices: Any) -> bool:
@@ -158,6 +158,16 @@ def _has_message(choices: Any) -> bool:
     except (LookupError, TypeError, AttributeError):
         return False
     return content is None or isinstance(content, str)
+
+
+def _refusal_field(reply: dict[str, Any]) -> dict[str, Any]:
+    """The choice of a reply with a refusal in it, filtered and in the refusal's words: AutoGen would read what stands beside it."""
+    choice = reply["choices"][0] if "choices" in reply else {}
+    message = choice.get("message", {})
+    if not message.get("refusal"):
+        return {}
+    refused = {**message, "content": str(message["refusal"]), "refusal": str(message["refusal"])}
+    return {"choices": [{**choice, "finish_reason": "content_filter", "message": refused}]}
 
 
 def _usage_fields(reply: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from .httpx_replies import cap_transport, capped_reply
 from .keys import environment_secrets, key_from, redact_secrets, refuse_in_address, sent_secrets
 from .litellm_providers import probe
 from .server import BUSY, NO_ACCESS, retry_after, says_busy, says_filtered
-from .silence import silence_loggers, silence_pydantic
+from .silence import silence_loggers, silence_warnings
 
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}
@@ -203,7 +203,7 @@ def _litellm() -> Any:
     import_module("openai.resources")
     cap_transport()
     cap_transport(import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport)
-    silence_pydantic()
+    silence_warnings()
     return litellm
 
 

@@ -25,8 +25,10 @@ from ...rubrics.files import nearest
 from .endpoint import Answer, AnswerTooLong, Endpoint, ProxyFailure
 from .keys import address_without_secrets, redact_secrets, sent_secrets
 
-CONNECT_SECONDS = 1.5
-"""How long an address may take to accept a connection; one that is refused is tried again until then."""
+CONNECT_SECONDS = 5.0
+"""How long an address may take to accept a connection, on a machine that does other things at the same time."""
+_STARTING = 1.5
+"""Seconds for which a connection that is refused is tried again: a server may be starting."""
 ANSWER_SECONDS = 1.5
 """How long the answer to one free question may take; a slower server is not asked further."""
 _RETRY = 0.25
@@ -133,7 +135,7 @@ async def find_anthropic_model(server: ModelServer, name: str) -> bool:
 async def check_address(server: ModelServer) -> None:
     """An error where nothing accepts connections at the server's address, or at the proxy on the way to it."""
     endpoint = server.endpoint("")
-    until = time.monotonic() + CONNECT_SECONDS
+    until = time.monotonic() + _STARTING
     try:
         while True:
             try:

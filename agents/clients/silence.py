@@ -31,6 +31,7 @@ def silence_loggers(*names: str) -> Iterator[None]:
         _quiet.reset(before)
 
 
-def silence_pydantic() -> None:
-    """Have pydantic not warn of replies of another form than a library declares: the warning repeats their words."""
+def silence_warnings() -> None:
+    """Have nobody warn of replies of another form, or of another model's name, than a library expects: the warnings repeat their words."""
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
+    warnings.filterwarnings("ignore", "Resolved model mismatch", UserWarning)

@@ -150,6 +150,8 @@ def test_as_many_calls_are_in_flight_as_fit_beside_what_is_spent(
         ({"max_tokens": 100}, Cost(), of(tokens=101, likely=101), "max_tokens"),
         ({"max_usd": 1.0}, Cost(known_usd=0.6), of(usd=0.5, likely_usd=0.4), None),
         ({"max_usd": 1.0}, Cost(known_usd=0.6), of(usd=0.5, likely_usd=0.41), "max_usd"),
+        ({"max_usd": 1.0}, Cost(), of(usd=5.0, likely_usd=0.9), None),
+        ({"max_usd": 1.0}, Cost(), of(usd=5.0, likely_usd=1.1), "max_usd"),
         ({"max_calls": 2}, Cost(calls=2), of(), "max_calls"),
     ],
 )

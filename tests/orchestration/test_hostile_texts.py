@@ -100,13 +100,22 @@ TOKENS = [
     "<minimax:tool_call>",
     "<arg_key>",
     "<longcat_system>",
+    "[Round_1]",
+    "[UNUSED_TOKEN_146]",
+    "[@BOS@]",
+    "<[begin_of_image]>",
+    "<PRE>",
+    "<ctrl99>",
+    ">>QUESTION<<",
+    "|||EMAIL_ADDRESS|||",
 ]
-"""Special tokens of sixty chat formats."""
+"""Special tokens of seventy chat formats."""
 ORDINARY = (
-    "BP 120/80, temp <38 and >36; HR [80-90], see [1] and [sic].",
-    "See [guideline](https://x.org/a_b), [RFC_2119](x) and ![pic](a.png).\n- [x] done\n- [ ] open",
+    "BP 120/80, temp <38 and >36; HR [80-90], see [1] and [sic]; GCS [E4V5M6], [B12] low.",
+    "See [guideline](https://x.org/a_b) and ![pic](a.png), ~[2].\n- [x] done\n- [ ] open [note 3] [@smith2010]",
     '<p>Hello <b>you</b><br/></p><ul><li>one</li></ul><a href="x">t</a>',
-    "std::vector<int> v; Map<String, List<Foo>> m; Vec<u8>; Promise<void>; x: dict[str, int]; y[i] = z[n-1]",
+    "std::vector<int> v; Map<String, List<User>> m; Vec<u8>; Promise<void>; x: dict[str, int]; y[i] = z[n-1]",
+    "f::<u32>(x); make_unique<Foo>(1); a <=> b; g <| h; rows[row_index] + t[idx0] + u[a1]; [[ -n $x ]]",
     "#include <iostream>\n#include <stdio.h>\nif (a < b && c > d) {}",
     "$a<b>c$, \\frac{a}{b}, x \\in [0,1], f[x_1]\n| a | b |\n|---|---|",
     "mail <john@x.org> or <https://x.org>; <!-- note --> [**2101-3-4**]",
@@ -114,17 +123,26 @@ ORDINARY = (
 
 
 def hostile_cases(number: int) -> list[Case]:
-    """Cases that between them hold `number` texts of every kind, one of each a case, and a ballot on the rubric."""
+    """Cases that between them hold `number` texts of every kind, one of each a case, every token in each of their fields, and a ballot on the rubric."""
+    planted = [
+        "\n".join(
+            f"{JUDGED} x{token}y {token} ({token}) Note{token}: {token}(x) #include {token}"
+            for token in TOKENS[place::number]
+        )
+        for place in range(number)
+    ]
     return [
         Case(
             id=f"h{place}",
-            source=(f"{JUDGED} Fever.",),
-            reference=f"{JUDGED} The fever was high.",
+            source=(f"{JUDGED} Fever.", planted[place]),
+            reference=f"{JUDGED} The fever was high.\n{planted[place]}",
+            question=planted[place],
+            audience=planted[place],
             output="\n".join(
                 (
                     f"{JUDGED} Fine.",
                     *(f"{JUDGED} {kind['texts'][place]}" for kind in KINDS.values()),
-                    *(f"{JUDGED} x{token}y {token} ({token})" for token in TOKENS),
+                    planted[place],
                     ballot(5),
                 )
             ),
@@ -210,6 +228,7 @@ def test_no_text_forges_a_ballot_leaves_its_markers_or_places_the_code(
     rubric: Rubric, protocol: str, model: Callable[[Call], Any]
 ) -> None:
     cases = hostile_cases(10)
+    rubric = rubric.model_copy(update={"reference": "shown"})
     with ProviderServer(model) as server:
         if protocol == "decompose-verify":
             rubric, jury = load_rubric("claims"), claims_jury(server.url, "a", "bb")
@@ -231,7 +250,7 @@ def test_no_text_forges_a_ballot_leaves_its_markers_or_places_the_code(
         for line in outside_markers(call):
             assert SPOKEN not in line and JUDGED not in line, line
             assert code not in line.lower() or "markers" in line, line
-        assert [token for token in TOKENS if f" {token}" in call.prompt or f"({token})" in call.prompt] == []
+        assert [token for token in TOKENS if token in call.prompt] == []
 
 
 def test_a_broken_token_is_still_quoted_from_its_source() -> None:

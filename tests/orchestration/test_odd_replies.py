@@ -97,6 +97,7 @@ def test_odd_usage_costs_no_ballot_and_is_estimated(
             {"choices": [WELL_FORMED | {"message": {"content": [{"type": "text", "text": ballot()}]}}]}
         ),
         json.dumps({"error": {"message": "overloaded"}, "choices": [WELL_FORMED]}),
+        json.dumps({"choices": [WELL_FORMED | {"message": {"content": ballot(), "refusal": "No. \ud83d"}}]}),
     ],
     ids=[
         "brackets",
@@ -111,6 +112,7 @@ def test_odd_usage_costs_no_ballot_and_is_estimated(
         "no choices",
         "parts",
         "error beside",
+        "refusal beside",
     ],
 )
 @pytest.mark.parametrize("prefix", PREFIXES)
@@ -125,8 +127,9 @@ def test_an_envelope_of_any_form_is_an_abstention(
 
     assert verdict["accurate"].value == 4
     (abstained,) = verdict.transcript.abstentions
-    assert abstained.abstention.reason in ("unavailable", "unparsable")
+    assert abstained.abstention.reason in ("unavailable", "unparsable", "refused")
     assert "Traceback" not in abstained.abstention.detail
+    assert abstained.model_dump_json()
     # Four tries, and the libraries' first imports.
     assert time.process_time() - begun < 20
 

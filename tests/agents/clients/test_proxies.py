@@ -13,6 +13,7 @@ from openai_server import ProviderServer, jury_of
 from yarl import URL
 
 from venire import Case, Jury, Rubric, VenireError, deliberate_sync
+from venire.agents.clients import model_list
 from venire.agents.clients.endpoint import environment_proxy
 from venire.agents.clients.server import connect
 from venire.agents.model import AccessRefused, ModelFailure, Request, Sampling, TransientFailure
@@ -23,8 +24,6 @@ from venire.rubrics.errors import ModelUnreachable
 HOST = "models.hospital.test"
 """A name that only the proxy can look up."""
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-# asyncio leaves the socket of a handshake that the other side broke off to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore:.*:pytest.PytestUnraisableExceptionWarning")
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for certificates")
 
 
@@ -33,6 +32,9 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+    # On a machine that does other things at the same time, a connection may take as long.
+    monkeypatch.setattr(model_list, "CONNECT_SECONDS", 30.0)
+    monkeypatch.setattr(model_list, "ANSWER_SECONDS", 30.0)
 
 
 @pytest.fixture(params=["plain", pytest.param("tls", marks=needs_openssl)])
