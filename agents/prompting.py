@@ -44,9 +44,9 @@ _TYPES = (
 )
 _MARKERS = re.compile(
     # What ordinary text has between such brackets is passed over: HTML, C++'s own header files, types with their parameter.
-    rf"(?P<ordinary></?(?:{_HTML})/?>|\binclude <(?:{_HEADERS})>|\b(?-i:(?:[A-Z]\w*|[a-z]+_\w+|vector)<(?:[A-Z][a-z]+)+>)(?!\w)|(?<=[\w:])<(?:{_TYPES})>(?!\w))"
+    rf"(?P<ordinary><(?=/?[a-z])/?(?:{_HTML})/?>|\binclude <(?:{_HEADERS})>|\b(?-i:(?:[A-Z]\w*|[a-z]+_\w+|vector)<(?:[A-Z][a-z]+)+>)(?!\w)|(?<=[\w:])<(?:{_TYPES})>(?!\w))"
     # Our own markers.
-    r"|[\[\uff3b\u3010\u27e6](?=[\s\u200b-\u200f\u2060-\u2064\ufeff]*[\[\uff3b\u3010]?[^\w\]]*(?:exhibit|words)\b)"
+    r"|[\[\uff3b\u3010\u27e6](?=[^\w\]]{0,40}+(?:exhibit|words)\b)"
     # A model's own, by their shape: a name between brackets with a bar or another sign, ...
     r"|<(?=/?[|\uff5c]\S)|\[(?=/?[|\uff5c]\w[\w ]*[|\uff5c]\])|[<\[](?=([@#%&])\w{1,60}\2[>\]])|\u25c1(?=[/|]?\w)|\|(?=\|\|\w{1,60}\|{3})"
     # ... between angle brackets, one or two; ...
