@@ -59,15 +59,18 @@ def claims() -> None:
 def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
     """Claims, checks and shares of RUN, or of one CASE. Makes no model call."""
     from ..evals.claims.figures import (
+        cards,
+        case_groups,
+        claim_arms,
         figures_json,
         figures_line,
         figures_table,
         overlap_comparisons,
         overlap_json,
+        recounted_options,
         run_figures,
     )
     from ..evals.claims.labelled import check_rows, claim_rows, write_claims
-    from ..evals.claims.run_claims import cards, case_groups, claim_arms, recounted_options
     from ..orchestration.reading.claim_card import card_json, show_card
     from ..orchestration.record import Store
     from ..rubrics.errors import VenireError

@@ -29,7 +29,7 @@ from ..statistics.estimate import Estimate
 from ..statistics.jackknife import Jackknife
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.roc import roc_auc, roc_curve
-from .run_claims import cards, case_groups
+from .figures import cards, case_groups
 
 _ZERO_OR_ONE = Question(Scale(level="binary", anchors={0: "No", 1: "Yes"}), "high")
 
