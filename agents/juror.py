@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -18,7 +19,6 @@ from .answers import legal_attributes
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
-from .model import CachedText
 from .orchestrator import NAME
 from .prompting import (
     PROMPTS,
@@ -278,27 +278,24 @@ class Juror:
         name: str | None = None,
     ) -> Turn:
         """The seat's answer; of a pair, to the outputs in the order in which this seat is shown them."""
-
-        async def answer_shown(first: Label | None) -> Turn:
-            return await self._answer_to(
-                brief, brief.text_with(first), asked, ask, round=round, held=held, saw=saw,
-                confidence=confidence, repeat=repeat, name=name or self.name,
-            )  # fmt: skip
-
+        answer = partial(
+            self._answer_to, brief, asked, ask, round=round, held=held, saw=saw, confidence=confidence, repeat=repeat,
+            name=name or self.name,
+        )  # fmt: skip
         first = brief.first(self._place + repeat)
         if first is None or not self.gateway.reads_prompts:
-            return await answer_shown(None)
+            return await answer(None)
         if self._order != "both":
             first = "A" if self._order == "fixed" else first
-            return replace(await answer_shown(first), first=first)
-        return in_both_orders(*await asyncio.gather(answer_shown("A"), answer_shown("B")))
+            return replace(await answer(first), first=first)
+        return in_both_orders(*await asyncio.gather(answer("A"), answer("B")))
 
     async def _answer_to(
         self,
         brief: Brief,
-        text: CachedText,
         asked: Sequence[str],
         ask: Callable[[str, str, int | None], str],
+        first: Label | None,
         *,
         round: int,
         held: Mapping[str, Value] | None,
@@ -307,7 +304,8 @@ class Juror:
         repeat: int,
         name: str,
     ) -> Turn:
-        asked = tuple(asked)
+        """The seat's answer to the case, `first` of its outputs shown first where it is a pair."""
+        asked, text = tuple(asked), brief.text_with(first)
         able = self.gateway.answers_for(brief.subject(self.name, asked, round=round))
         if not able:
             return Turn(Ballot(juror=name, round=round, votes=(), asked=asked, saw=saw), Receipt())

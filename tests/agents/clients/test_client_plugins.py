@@ -97,12 +97,13 @@ def test_from_a_juror_to_the_socket_every_step_has_a_name(
 
     assert steps == [
         "Juror._answer",
+        "Juror._answer_to",
         "ModelGateway.fill",
         "ModelGateway.complete",
         "ModelGateway._send_with_retries",
         "ModelGateway._send_within_limits",
         "RateLimitedClient.complete",
-        "RateLimitedClient._complete_without_secrets",
+        "RateLimitedClient._complete_in_plain_text",
         "ServerClient.complete",
         "Endpoint.post",
         "Endpoint._send",
