@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from study_files import CASES, report_on, run_quietly, server_models, steady_ballot, study_file
+from study_files import CASES, LABELS, report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store
 from venire.evals.studies.plan import Plan, plan_study
@@ -188,8 +188,12 @@ def test_the_budget_is_of_the_whole_study(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["orchestrated", "delphi", "debate"])
 def test_a_repeated_deliberation_is_paid_for_once_each_time_and_is_one_arm(tmp_path: Path, way: str) -> None:
-    cases = tmp_path / "few.jsonl"
-    cases.write_text("".join(CASES.read_text().splitlines(keepends=True)[:8]))
+    cases, labels = tmp_path / "few.jsonl", tmp_path / "few.csv"
+    few = CASES.read_text().splitlines(keepends=True)[:8]
+    cases.write_text("".join(few))
+    head, *rows = LABELS.read_text().splitlines(keepends=True)
+    known = {json.loads(row)["id"] for row in few}
+    labels.write_text("".join([head, *(row for row in rows if row.split(",")[0] in known)]))
     paid = {}
     for times in (1, 3):
         folder = tmp_path / str(times)
@@ -202,6 +206,7 @@ def test_a_repeated_deliberation_is_paid_for_once_each_time_and_is_one_arm(tmp_p
             file = study_file(
                 folder,
                 cases=str(cases),
+                ratings=str(labels),
                 arms=[{"jury": jury, "repeats": times}, {"jury": single}],
                 split={"test": 0},
             )
@@ -212,7 +217,7 @@ def test_a_repeated_deliberation_is_paid_for_once_each_time_and_is_one_arm(tmp_p
     # The single judge's eight calls are made once, whatever is repeated.
     assert paid[3] - 8 == 3 * (paid[1] - 8) > 0
     report = report_on(file, resamples=20).document
-    assert [row["arm"] for row in report["arms"]["frontier"]].count("jury") == 1
+    assert [row["arm"] for row in report["arms"]].count("jury") == 1
     (row,) = [row for row in report["sections"]["repeats"]["tables"]["variances"] if row["of"] == "verdict"][
         :1
     ]

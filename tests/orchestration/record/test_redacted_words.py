@@ -146,13 +146,14 @@ class WiderCase(Case):
 
 def test_every_text_of_a_case_is_withheld_whatever_fields_a_case_comes_to_have() -> None:
     """Taken from the model's own fields: only what names a case stays, and an absent text stays absent."""
-    names = {"id", "group", "system"}
+    names = {"id", "group", "system", "system_b", "swapped"}
     texts = {
         name: (f"CANARY-{name} one", f"CANARY-{name} two") if name == "source" else f"CANARY-{name}"
         for name in Case.model_fields
         if name not in {*names, "metadata"}
     }
-    whole = Case(id="c1", group="g1", system="s1", metadata={"CANARY-key": ["CANARY-label"]}, **texts)
+    named = {"id": "c1", "group": "g1", "system": "s1", "system_b": "s2", "swapped": True}
+    whole = Case(**named, metadata={"CANARY-key": ["CANARY-label"]}, **texts)
 
     kept = redacted_case(whole)
 
