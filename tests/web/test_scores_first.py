@@ -144,7 +144,7 @@ def test_what_the_jury_is_worth_stands_with_people_in_the_words_of_compare(
 ) -> None:
     text = unescape(served.ask("people").text)
 
-    section = jury_worth(run, rated_people())
+    section, _ = jury_worth(run, rated_people())
     assert section is not None and TITLE in text
     assert all(sentence in text for sentence in section.sentences)
     assert "stances, accurate: 3 jurors are worth" in text
