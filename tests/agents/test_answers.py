@@ -241,10 +241,10 @@ def allowed(text: str) -> float:
     return SMALL + SECONDS_A_MEGABYTE * len(text) / MEGABYTE
 
 
-def test_twenty_thousand_odd_replies_are_ballots_or_say_what_is_wrong(rubric: Rubric) -> None:
+def test_five_thousand_odd_replies_are_ballots_or_say_what_is_wrong(rubric: Rubric) -> None:
     rng = random.Random(16)
     shape, read, reasons = ballot_shape(rubric), 0, set()
-    for _ in range(20_000):
+    for _ in range(5_000):
         text = odd_reply(rng)
         begun = time.thread_time()
         try:
@@ -256,7 +256,7 @@ def test_twenty_thousand_odd_replies_are_ballots_or_say_what_is_wrong(rubric: Ru
             assert filled != shape.model_validate_json(ballot(5))
         assert time.thread_time() - begun < allowed(text) or is_read_in_time(text, rubric)
 
-    assert read > 2_000
+    assert read > 500
     assert reasons == {"unparsable", "refused", "out_of_scale"}
 
 

@@ -101,12 +101,12 @@ def test_sleepstudys_published_estimates() -> None:
 
 
 def test_what_is_planted_is_found_at_the_nominal_rate() -> None:
-    """A dozen worlds each with 0.3 and with none; in the docs, five hundred of each."""
-    for planted, most_missed in ((0.3, 2), (0.0, 2)):
-        rows = [effect(world(planted, seed=seed)) for seed in range(12)]
+    """Five worlds each with 0.3 and with none; in the docs, five hundred of each."""
+    for planted, most_missed in ((0.3, 1), (0.0, 1)):
+        rows = [effect(world(planted, seed=seed)) for seed in range(5)]
         missed = sum(not row["low"] <= planted <= row["high"] for row in rows)
         assert missed <= most_missed
-        assert np.mean([row["value"] for row in rows]) == pytest.approx(planted, abs=0.06)
+        assert np.mean([row["value"] for row in rows]) == pytest.approx(planted, abs=0.09)
 
 
 def test_a_provider_whose_outputs_are_better_is_not_favoured() -> None:
@@ -151,7 +151,7 @@ def liking(seed: int, planted: float = 0.0) -> Evidence:
 
 def test_one_jurors_liking_for_one_system_is_not_taken_for_favour() -> None:
     """Without the term for juror on system, such a liking would be called favour far too often."""
-    claims = sum(effect(liking(seed))["p"] < 0.05 for seed in range(8))
+    claims = sum(effect(liking(seed))["p"] < 0.05 for seed in range(4))
 
     assert claims <= 1
     assert effect(liking(1, planted=1.0))["low"] > 0
