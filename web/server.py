@@ -54,6 +54,8 @@ MOST = 300
 """Differences from people on their page."""
 SOUGHT = 1_000
 """Deliberations in progress among which a case is looked for."""
+SOON = 0.05
+"""Seconds that a page waits for what it can do without."""
 GOING = 12
 """Deliberations in progress that the overview names."""
 
@@ -80,7 +82,7 @@ class Inspector:
         self._board = suite_report(run)
         run = record_of(run)
         self._location = run
-        self._worth: tuple[int, tuple[Section | None, Section | None]] | None = None
+        self._worth: tuple[int, asyncio.Task[tuple[Section | None, Section | None]]] | None = None
         self._store = Store.read(run)
         self.index = Index(run)
         self.run = self._store.name
@@ -301,7 +303,8 @@ class Inspector:
             reading=self._reach().reading_scores,
             notes=people.notes,
         )
-        worth, _ = await self._jury_worth(people)
+        # Others may wait for it too: whoever leaves the page does not end it.
+        worth, _ = await asyncio.shield(self._jury_worth(people))
         return main, None if worth is None else section_view(worth.name, section_json(worth))
 
     async def _talks(self, request: web.Request) -> Sequence[Child]:
@@ -336,20 +339,28 @@ class Inspector:
             self._apart = (scored, self.people.differences(finder.scores(self.people.cases)))
         return self._apart[1]
 
-    async def _deliberation_effects(self, reach: Reach) -> Mapping[str, str]:
-        """By deliberating arm what deliberation did, in a line: of the study's report, or of people's ratings once all scores are read."""
+    async def _deliberation_effects(self, reach: Reach) -> Mapping[str, str] | None:
+        """By deliberating arm what deliberation did, in a line: of the study's report, or of people's ratings once all scores are read.
+
+        None while that is being worked out: no page waits long for it.
+        """
         sections = (self._study.document() or {}).get("sections", {})
         rows = sections.get("deliberation", {}).get("tables", {}).get("effects", [])
         if not rows and self.people is not None and not reach.reading_scores:
-            _, section = await self._jury_worth(self.people)
+            worth = self._jury_worth(self.people)
+            await asyncio.wait([worth], timeout=SOON)
+            if not worth.done():
+                return None
+            _, section = worth.result()
             rows = [] if section is None else section.tables["effects"].to_dict("records")
         return await asyncio.to_thread(effect_lines, rows) if rows else {}
 
-    async def _jury_worth(self, people: People) -> tuple[Section | None, Section | None]:
+    def _jury_worth(self, people: People) -> asyncio.Task[tuple[Section | None, Section | None]]:
         """What the juries are worth in independent votes and what deliberation did, worked out anew as the index grows, off the server's own thread."""
         scored = self.index.read_to.scored
         if self._worth is None or self._worth[0] != scored:
-            self._worth = (scored, await asyncio.to_thread(jury_worth, self._location, people))
+            work = asyncio.to_thread(jury_worth, self._location, people)
+            self._worth = (scored, asyncio.create_task(work))
         return self._worth[1]
 
     def _finder(self) -> Finder:

@@ -149,6 +149,8 @@ def test_what_the_jury_is_worth_stands_with_people_in_the_words_of_compare(
     assert all(sentence in text for sentence in section.sentences)
     assert "stances, accurate: 3 jurors are worth" in text
     assert TITLE not in served.ask().text
+    # Worked out by now, for both pages.
+    assert "What did deliberation do?" in served.ask().text and "being worked out" not in served.ask().text
 
 
 def test_without_ratings_there_is_no_such_page(run: Path) -> None:

@@ -29,13 +29,13 @@ def overview(
     counts: ScoreCounts,
     looks: Sequence[Row],
     reach: Reach,
-    differences: tuple[Sequence[Difference], int] | None = None,
-    effects: Mapping[str, str] | None = None,
+    differences: tuple[Sequence[Difference], int] | None,
+    effects: Mapping[str, str] | None,
 ) -> Html:
     """The page's content: scores, where people differ, what deliberation did, what to look at first, the arms.
 
     `differences` are the largest from people's ratings, and how many scores people rated; None without ratings. `effects` has a line for
-    each deliberating arm that is held against people.
+    each deliberating arm that is held against people; None while they are worked out.
     """
     cases = sum(census.number("cases") for census in censuses.values())
     counted = (
@@ -49,7 +49,7 @@ def overview(
         element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet", "data-live": "counted"}, counted)),
         element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
         element("section", {"data-live": "people"}, differences_section(*differences, reading=reach.reading_scores)) if differences else None,
-        element("section", {"data-live": "deliberation"}, heading("What did deliberation do?"), _effects(effects)) if effects else None,
+        element("section", {"data-live": "deliberation"}, heading("What did deliberation do?"), _effects(effects)) if effects is None or effects else None,
         element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _unread(reach), _looks(looks, reach), _kinds(censuses, cases)),
         element("section", {"data-live": "arms"}, heading("Arms"), _foldable(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),
         _foldable(f"each of the {len(arms)} arms in detail", len(arms) > OPEN_ARMS, details),
@@ -63,8 +63,10 @@ def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
     return element("details", {"class": "folded"}, element("summary", None, summary), *parts)
 
 
-def _effects(effects: Mapping[str, str]) -> Html:
+def _effects(effects: Mapping[str, str] | None) -> Html:
     """One line an arm: its verdicts against the count of its own blind ballots."""
+    if effects is None:
+        return quiet("being worked out: open this page again in a moment")
     lines = [
         element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
     ]
