@@ -108,7 +108,7 @@ class Case(BaseModel):
         return "tie" if preference == 0 else self.sides[preference > 0]
 
     def under_labels(self, preference: float) -> float:
-        """A preference between the row's `output_a` (below 0) and `output_b` as one between output A and output B."""
+        """A preference between the row's `output_a` (below 0) and `output_b` as one between output A and output B; and the other way round."""
         return -preference if self.swapped else preference
 
     def as_row(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ..report.section import Section, estimate_json
 from ..report.terminal import interval_words
 from ..statistics.bradley_terry import DAVIDSON, davidson
 from ..statistics.estimate import Estimate, undefined
+from ..statistics.significance import LEVEL
 from .win_rates import Ties, WinRates, win_rates, win_rates_answer, win_rates_json
 
 EFFECTS = ("position", "label", "length")
@@ -199,7 +200,7 @@ def pair_sentences(report: PairReport) -> list[str]:
     for bias in [*(seats or report.biases), *(b for b in report.biases if seats and b.who == VERDICT)]:
         for effect in ("position", "label"):
             each: Estimate = getattr(bias, effect)
-            if each.defined and each.p < 0.05:
+            if each.defined and each.p < LEVEL:
                 what = "the output shown first" if effect == "position" else "the output called A"
                 told.append(
                     f"{bias.who} ({bias.stage}): between equals {what} is preferred {expit(each.value):.0%} of the time where it is no tie (p = {each.p:.3g})."
