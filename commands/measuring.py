@@ -65,13 +65,18 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     from ..evals.ratings.preferences import pair_votes
     from ..evals.report.terminal import show_answer
     from ..orchestration.record import Store
+    from ..rubrics.errors import VenireError
 
     store = Store.read(run)
     try:
         votes = pair_votes(store)
     finally:
         store.release()
-    reports = pair_reports(votes, ties=ties)
+    reports = list(pair_reports(votes, ties=ties))
+    if not reports:
+        raise VenireError(
+            f"{run}: every comparison in it is hung", remedy=f"venire show {run} --summary says why"
+        )
     if as_json:
         print_json({"run": str(run), "comparisons": [pair_json(report, str(run)) for report in reports]})
         return

@@ -21,7 +21,7 @@ from server_juries import jury_at
 from statsmodels.genmod.families import Binomial, Poisson
 from statsmodels.genmod.generalized_linear_model import GLM
 
-from venire import Case, Limits, load_rubric
+from venire import Case, Limits, VenireError, load_rubric
 from venire.cli import app
 from venire.evals import compare
 from venire.evals.audits.pair_bias import circles
@@ -280,3 +280,15 @@ def test_circles_of_three_are_counted() -> None:
     found = circles(pd.DataFrame(rows))
 
     assert (found.circles, found.triples) == (1, 2)
+
+
+def test_a_run_whose_every_comparison_is_hung_is_said_to_be(tmp_path: Path) -> None:
+    """A lens measures one output, so that all of them abstain."""
+    cases, run = tmp_path / "p.jsonl", str(tmp_path / "run")
+    cases.write_text(json.dumps({"id": "a", "output_a": "x", "output_b": "y"}))
+    run_cli = CliRunner().invoke
+    run_cli(app, ["run", str(cases), "--rubric", "preference", "--jury", "lens-jury", "-o", run])
+
+    told = run_cli(app, ["winrate", run])
+
+    assert isinstance(told.exception, VenireError) and "every comparison in it is hung" in str(told.exception)
