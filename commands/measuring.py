@@ -69,19 +69,34 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
 
     store = Store.read(run)
     try:
-        votes = pair_votes(store)
+        votes, heard = pair_votes(store)
     finally:
         store.release()
-    reports = list(pair_reports(votes, ties=ties))
+    reports = list(pair_reports(votes, heard, ties=ties))
+    counted = {(report.arm, report.attribute) for report in reports}
+    hung = [
+        (arm, attribute, pairs)
+        for (arm, attribute), pairs in heard.items()
+        if (arm, attribute) not in counted
+    ]
     if not reports:
         raise VenireError(
             f"{run}: every comparison in it is hung", remedy=f"venire show {run} --summary says why"
         )
     if as_json:
-        print_json({"run": str(run), "comparisons": [pair_json(report, str(run)) for report in reports]})
+        lost = [{"arm": arm, "attribute": attribute, "pairs": pairs} for arm, attribute, pairs in hung]
+        print_json(
+            {
+                "run": str(run),
+                "comparisons": [pair_json(report, str(run)) for report in reports],
+                "without_preference": lost,
+            }
+        )
         return
     for report in reports:
         show_answer(pair_section(report), console())
+    for arm, attribute, pairs in hung:
+        say(f"{arm}: {attribute}: none of the {pairs} pairs that it heard has a verdict with a preference")
 
 
 @click.command(short_help="Two transcripts of one talk, aligned: what was heard of what was said.")

@@ -291,6 +291,11 @@ class Transcript(BaseModel):
         return self.model_copy(update={"stop": stop})
 
     @property
+    def compares(self) -> bool:
+        """Whether it is of a pair: values are then preferences between output A and output B."""
+        return any(entry.first is not None for entry in self.entries)
+
+    @property
     def steps(self) -> int:
         """How many serial steps it took."""
         return len({entry.step for entry in self.entries if entry.speaker != CLERK})

@@ -206,18 +206,6 @@ class Rubric(BaseModel):
             remedy="compare them: --rubric preference, or the same questions with --as-pairs",
         )
 
-    def side(self, value: Value) -> int:
-        """Which output a value of a pair prefers: -1 for A, 0 for a tie, 1 for B; a mean by the nearest level, a tie if in doubt."""
-        number = float(value)
-        return 0 if abs(number) <= 0.5 else 1 if number > 0 else -1
-
-    def preference_words(self, value: Value) -> str:
-        """A value of a pair as a reader knows it: `A`, `tie` or `B`, with how clearly on more than three levels; another as it is."""
-        if not self.compares or isinstance(value, str):
-            return str(value)
-        side, degree = self.side(value), abs(float(value))
-        return "tie" if side == 0 else ("B" if side > 0 else "A") + (f" {degree:g}" if degree > 1 else "")
-
     def as_pairs(self) -> Rubric:
         """The same attributes, each asked of two outputs: which of them does better on it?"""
         if self.compares:

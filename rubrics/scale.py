@@ -30,6 +30,20 @@ NOT_APPLICABLE = "not_applicable"
 ABSTENTION = "abstention"
 
 
+def preferred_side(value: Value) -> int:
+    """Which output a value of a pair prefers: -1 for A, 0 for a tie, 1 for B; a mean by the nearest level, a tie if in doubt."""
+    number = float(value)
+    return 0 if abs(number) <= 0.5 else 1 if number > 0 else -1
+
+
+def value_words(value: Value | None, *, pair: bool) -> str:
+    """A value as a reader knows it: of a pair `A`, `tie` or `B`, with how clearly on more than three levels; another as it is."""
+    if not pair or value is None or isinstance(value, str):
+        return f"{round(value, 2):g}" if isinstance(value, float) else str(value)
+    side, degree = preferred_side(value), abs(float(value))
+    return "tie" if side == 0 else ("B" if side > 0 else "A") + (f" {degree:g}" if degree > 1 else "")
+
+
 def _from_pairs(anchors: Any) -> Any:
     return dict(map(tuple, anchors)) if isinstance(anchors, list) else anchors
 

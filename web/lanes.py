@@ -65,7 +65,7 @@ class Lanes:
         told = (
             "no verdict"
             if outcome is None or outcome.value is None
-            else f"verdict {score_words(outcome.value, self._rubric)}"
+            else f"verdict {score_words(outcome.value, pair=self._rubric.compares)}"
         )
         parts: list[Html] = [
             self._grid(attribute, by_juror, rounds, width),
@@ -122,7 +122,11 @@ class Lanes:
                 y = _height(lane, place)
                 parts.append(_line("tick", _GUTTER - 4, y, end - 6, y))
                 if place in (0.0, 1.0) or (self._rubric.compares and value == 0):
-                    parts.append(_text(_GUTTER - 12, y + 3.5, score_words(value, self._rubric)[:3], "scale"))
+                    parts.append(
+                        _text(
+                            _GUTTER - 12, y + 3.5, score_words(value, pair=self._rubric.compares)[:3], "scale"
+                        )
+                    )
         parts.append(_line("edge", end + 4, _TOP, end + 4, _TOP + len(by_juror) * _LANE))
         return element("g", {"aria-hidden": "true"}, parts)
 
@@ -139,7 +143,9 @@ class Lanes:
             "height": lanes * _LANE + 4,
             "rx": 18,
         }
-        told = f"All gave {score_words(agreement.value, self._rubric)} at once: {agreement.test}"
+        told = (
+            f"All gave {score_words(agreement.value, pair=self._rubric.compares)} at once: {agreement.test}"
+        )
         return [element("rect", band, element("title", None, told))]
 
     def _sight_lines(self, attribute: str, places: Mapping[str, Place]) -> list[Html]:
@@ -186,11 +192,11 @@ class Lanes:
         kind = "dot" + (" bare" if not found else "") + (" false" if missing else "")
         kind += " against" if place.step.purpose in UNDER_ORDERS else ""
         quotes = f", {found} quotes found" + (f", {missing} not in the case" if missing else "")
-        name = f"{place.juror}, round {place.step.round}, {attribute} {score_words(vote.value, self._rubric)}{quotes}"
+        name = f"{place.juror}, round {place.step.round}, {attribute} {score_words(vote.value, pair=self._rubric.compares)}{quotes}"
         shape = (
             element("circle", {"class": "halo", "cx": place.x, "cy": place.y, "r": _DOT + 4}),
             element("circle", {"class": "body", "cx": place.x, "cy": place.y, "r": _DOT}),
-            _text(place.x, place.y + 3.5, score_words(vote.value, self._rubric)[:3], "value"),
+            _text(place.x, place.y + 3.5, score_words(vote.value, pair=self._rubric.compares)[:3], "value"),
         )
         target = vote_id(place.step.entry, attribute, self._prefix)
         return element(
@@ -205,7 +211,7 @@ class Lanes:
             return element("g")
         reached = outcome.value is not None
         word = (
-            score_words(outcome.value, self._rubric)
+            score_words(outcome.value, pair=self._rubric.compares)
             if reached
             else {"hung": "hung", "not_applicable": "n/a"}.get(outcome.status, "–")
         )

@@ -85,10 +85,12 @@ def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
     # The table loads pandas, which the inspector does without where nobody rated.
     from ..evals.ratings.evidence import is_unfinished
     from ..evals.ratings.people import check_ratings, ratings_table
+    from ..evals.ratings.preferences import under_labels
     from ..evals.ratings.question import rubric_questions
 
     store = Store.read(run)
     try:
+        ratings = under_labels(ratings, store)
         questions = rubric_questions(*(arm.rubric for arm in store.arms()))
         cases, unfinished = store.case_ids(), is_unfinished(store)
     finally:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..rubrics.rubric import Rubric
-from ..rubrics.scale import NOT_APPLICABLE, Value
+from ..rubrics.scale import NOT_APPLICABLE, Value, value_words
 
 
-def score_words(value: Value | None, rubric: Rubric | None = None) -> str:
-    """A score as words: three digits, n/a, or a dash for none; of a rubric that compares, A, tie or B."""
+def score_words(value: Value | None, *, pair: bool = False) -> str:
+    """A score as words: three digits, n/a, or a dash for none; of a pair, A, tie or B."""
     if value is None:
         return "–"
     if value == NOT_APPLICABLE:
         return "n/a"
-    if rubric is not None and rubric.compares:
-        return rubric.preference_words(value)
+    if pair:
+        return value_words(value, pair=True)
     return value if isinstance(value, str) else f"{value:.3g}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from ..ratings.preferences import VERDICT
+from ..ratings.preferences import VERDICT, Heard
 from ..report.section import Section, estimate_json
 from ..report.terminal import interval_words
 from ..statistics.bradley_terry import DAVIDSON, davidson
 from ..statistics.estimate import Estimate, undefined
-from ..statistics.significance import LEVEL
+from ..statistics.significance import LEVEL, holm
 from .win_rates import Ties, WinRates, win_rates, win_rates_answer, win_rates_json
 
 EFFECTS = ("position", "label", "length")
@@ -39,8 +39,10 @@ class Bias:
     length: Estimate
     """Of an output that is longer by the standard deviation of the differences, under tanh as in AlpacaEval's regression."""
     ties: Estimate
-    contradictions: int = 0
-    """Pairs on which a seat that was asked in both orders preferred different outputs."""
+    contradictions: int
+    """Ballots of seats that were asked in both orders and preferred different outputs."""
+    p_holm: dict[str, float] = field(default_factory=dict)
+    """By effect, its p corrected by Holm's method over everybody and both stages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ def biases(votes: pd.DataFrame) -> list[Bias]:
     for who, rows in groups.items():
         for stage, mine in rows.groupby("stage", sort=False):
             found.append(_bias(who, str(stage), mine))
+    for effect in EFFECTS:
+        corrected = holm([getattr(bias, effect).p for bias in found])
+        for bias, p in zip(found, corrected, strict=True):
+            bias.p_holm[effect] = float(p)
     return found
 
 
@@ -90,9 +96,7 @@ def _bias(who: str, stage: str, rows: pd.DataFrame) -> Bias:
         position = label = undefined(_FIXED, method=DAVIDSON, n=len(rows))
     if not spread > 0:
         longer = undefined("the lengths are not known, or never differ", method=DAVIDSON, n=len(rows))
-    by_case = rows.groupby(["case", "who"])["outcome"]
-    contradictions = int((by_case.nunique() > 1).sum()) if who not in (SEATS, VERDICT) else 0
-    return Bias(who, stage, position, label, longer, fit.ties, contradictions)
+    return Bias(who, stage, position, label, longer, fit.ties, int(rows["contradicts"].sum()))
 
 
 def circles(votes: pd.DataFrame) -> Circles:
@@ -149,19 +153,18 @@ class PairReport:
     """Pairs of two outputs that are the same text."""
 
 
-def pair_reports(votes: pd.DataFrame, *, ties: Ties = "half") -> Iterator[PairReport]:
-    """One report for each arm and attribute of a run of pairs; none where every verdict is hung."""
+def pair_reports(votes: pd.DataFrame, heard: Heard, *, ties: Ties = "half") -> Iterator[PairReport]:
+    """One report for each arm and attribute of a run of pairs; none where no verdict holds a preference."""
     for (arm, attribute), mine in votes.groupby(["arm", "attribute"], sort=False):
         preferences = run_preferences(mine)
         if len(preferences):
-            heard = mine["case"].nunique()
             yield PairReport(
                 str(arm),
                 str(attribute),
                 win_rates(preferences, ties=ties),
                 biases(mine),
                 circles(mine),
-                heard - len(preferences),
+                heard[str(arm), str(attribute)] - len(preferences),
                 mine[mine["same"]]["case"].nunique(),
             )
 
@@ -173,7 +176,7 @@ def pair_section(report: PairReport) -> Section:
         [
             bias.who,
             bias.stage,
-            *(_cell(getattr(bias, effect)) for effect in EFFECTS),
+            *(_cell(getattr(bias, effect), bias.p_holm[effect]) for effect in EFFECTS),
             bias.contradictions or "",
         ]
         for bias in report.biases
@@ -194,16 +197,16 @@ def pair_section(report: PairReport) -> Section:
 
 def pair_sentences(report: PairReport) -> list[str]:
     """What a reader must know of the biases and circles."""
-    told = []
+    told = ["P-values of biases are corrected by Holm's method over the rows of their column."]
     seats = [bias for bias in report.biases if bias.who == SEATS]
     # A line for all seats together and one for the verdict; seat by seat they are in the table.
     for bias in [*(seats or report.biases), *(b for b in report.biases if seats and b.who == VERDICT)]:
         for effect in ("position", "label"):
             each: Estimate = getattr(bias, effect)
-            if each.defined and each.p < LEVEL:
+            if each.defined and bias.p_holm[effect] < LEVEL:
                 what = "the output shown first" if effect == "position" else "the output called A"
                 told.append(
-                    f"{bias.who} ({bias.stage}): between equals {what} is preferred {expit(each.value):.0%} of the time where it is no tie (p = {each.p:.3g})."
+                    f"{bias.who} ({bias.stage}): between equals {what} is preferred {expit(each.value):.0%} of the time where it is no tie (p = {bias.p_holm[effect]:.3g})."
                 )
     reasons = {
         getattr(bias, effect).note: f"{bias.who}, {effect}"
@@ -230,6 +233,7 @@ def pair_json(report: PairReport, run: str) -> dict[str, Any]:
         "attribute": report.attribute,
         "bias": [
             {"who": bias.who, "stage": bias.stage, "contradictions": bias.contradictions}
+            | {f"{name}_p_holm": None if math.isnan(p) else p for name, p in bias.p_holm.items()}
             | {
                 name: estimate_json(each) | {"p": None if math.isnan(each.p) else each.p}
                 for name, each in (*((e, getattr(bias, e)) for e in EFFECTS), ("log_nu", bias.ties))
@@ -242,8 +246,8 @@ def pair_json(report: PairReport, run: str) -> dict[str, Any]:
     }
 
 
-def _cell(estimate: Estimate) -> str:
+def _cell(estimate: Estimate, p: float) -> str:
     if not estimate.defined:
         return "-"
-    mark = "" if math.isnan(estimate.p) else f", p {estimate.p:.3f}"
+    mark = "" if math.isnan(p) else f", p {p:.3f}"
     return f"{interval_words(estimate.value, estimate.low, estimate.high)}{mark}"

@@ -16,7 +16,7 @@ from ..metrics.metric import Progress, chosen_metrics, registered_metrics
 from ..metrics.normalisation import Normalisation
 from ..ratings.pooling import OVERALL, pooling
 from ..ratings.question import nearest_legal
-from ..ratings.score_tables import ARM, CONSTANT, PEOPLE, Sheet, pairs, scores
+from ..ratings.score_tables import ARM, CONSTANT, PEOPLE, TIE, Sheet, pairs, scores
 from ..statistics.chance import cohen_kappa
 from ..statistics.classical_tests import differences, wilcoxon_signed_rank
 from ..statistics.contrast import IccChange, as_extra_rater, as_substitute
@@ -68,7 +68,7 @@ def numeric_pairs(sheet: Sheet) -> Numeric:
     numbers = {attribute: scores(sheet, attribute) for attribute in (OVERALL, *sheet.questions)}
     return [
         (arm, attribute, given.pairs(arm))
-        for arm in (*sheet.arms, CONSTANT)
+        for arm in (*sheet.arms, sheet.floor)
         for attribute, given in numbers.items()
         if given is not None
     ]
@@ -79,7 +79,7 @@ def icc3k_table(numeric: Numeric, interval: Interval) -> pd.DataFrame:
     rows = [
         {"arm": arm, "attribute": attribute, **icc3k_cells(grid, interval)}
         for arm, attribute, grid in numeric
-        if arm != CONSTANT
+        if arm not in (CONSTANT, TIE)
     ]
     return pd.DataFrame(rows, columns=["arm", "attribute", *ICC_COLUMNS])
 

@@ -21,7 +21,7 @@ from ..metrics.normalisation import Normalisation
 from ..ratings.evidence import Evidence, gather, without_reserved_names
 from ..ratings.people import RatingCheck, load_ratings
 from ..ratings.reference import Rule, rule_words
-from ..ratings.score_tables import CONSTANT, Sheet, lay_out
+from ..ratings.score_tables import Sheet, lay_out
 from ..report.section import Section
 from ..statistics.draws import Draws
 from ..statistics.estimate import Estimate
@@ -87,7 +87,7 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         if people > 1
         else "The reference is the one person's rating.",
         "Each person is set against the reference of the other people." if people > 1 else "",
-        f"Floors: '{CONSTANT}', which gives every case the good end of the scale"
+        f"Floors: '{sheet.floor}', which reads nothing"
         + (
             f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which gives an order only."
             if len(sheet.overlap.columns)
@@ -157,6 +157,11 @@ class Comparison:
     """Severe errors, triage, and whatever else was looked into; each with sentences, tables and figures."""
     ratings: RatingCheck | None = None
     """What became of the people's ratings: how many are used, and why the others are not."""
+
+    @property
+    def floor(self) -> str:
+        """The name of the constant that reads nothing."""
+        return next(arm for arm, kind in self.kinds.items() if kind == "floor")
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -308,7 +313,7 @@ def _comparison(
     kinds = {
         **{arm: evidence.kinds[arm] for arm in sheet.arms},
         **(dict.fromkeys(sheet.people, "person") if len(sheet.people) > 1 else {}),
-        CONSTANT: "floor",
+        sheet.floor: "floor",
         **dict.fromkeys(sheet.overlap.columns, "text overlap"),
     }
     differences = contrasts(sheet)

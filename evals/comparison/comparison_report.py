@@ -14,7 +14,6 @@ from rich.text import Text
 
 from ..agreement.against_people import MEASURES
 from ..ratings.pooling import OVERALL
-from ..ratings.score_tables import CONSTANT
 from ..report.charts import confusion_figure, forest_figure, gaps_figure, heatmap_figure
 from ..report.drawing import COLOURS, Figure, clip, series_colour
 from ..report.files import check_png, write_folder
@@ -276,8 +275,10 @@ def comparison_figures(comparison: Comparison) -> dict[str, Figure]:
     counts, apart = comparison.confusion, comparison.gaps
     drawn = {
         "forest": forest_figure(found, "ICC(3,k) with people"),
-        "gaps": gaps_figure(apart[apart["arm"] != CONSTANT]),
-        "confusion": confusion_figure(counts[(counts["attribute"] == OVERALL) & (counts["arm"] != CONSTANT)]),
+        "gaps": gaps_figure(apart[apart["arm"] != comparison.floor]),
+        "confusion": confusion_figure(
+            counts[(counts["attribute"] == OVERALL) & (counts["arm"] != comparison.floor)]
+        ),
     }
     if len(comparison.pairs):
         drawn["heatmap"] = heatmap_figure(comparison.pairs)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..ratings.pooling import OVERALL
-from ..ratings.score_tables import CONSTANT
+from ..ratings.score_tables import CONSTANT, TIE
 from ..report.charts import forest_figure
 from ..report.drawing import Figure
 from ..report.section import Section
@@ -119,15 +119,19 @@ def _answer_sentences(comparison: Comparison) -> list[str]:
         low, high = min(known), max(known)
         span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
         said.append(f"People are {span} points away from one another.")
-    constant = comparison.agreement[CONSTANT][OVERALL]["mae"]
+    floor = comparison.floor
+    constant = comparison.agreement[floor][OVERALL]["mae"]
     nearer = constant.defined and constant.value < arms[best].value
-    said.append(_against(comparison, best, CONSTANT, constant, nearer=nearer))
+    said.append(_against(comparison, best, floor, constant, nearer=nearer))
     return said
+
+
+_FLOORS = {CONSTANT: "Giving every case the best score", TIE: "Calling every pair a tie"}
 
 
 def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *, nearer: bool = False) -> str:
     """Whether the best arm is told from another, in the words of the interval and the corrected p."""
-    name = "Giving every case the best score" if other == CONSTANT else other
+    name = _FLOORS.get(other, other)
     away = "is nearer still:" if nearer else "is"
     off = f"{name} {away} {scored.value:.2f} away" if scored.defined else f"{name} has no such distance"
     row = _contrast(comparison.differences, best, other)
@@ -184,7 +188,7 @@ def _figure(comparison: Comparison) -> tuple[Figure | None, str]:
         return None, ""
     caption = (
         "Mean distance from people's scores in points of the scale, with 95% intervals; further left is closer. Each person stands "
-        f"against the other people, and '{CONSTANT}' reads nothing at all."
+        f"against the other people, and '{comparison.floor}' reads nothing at all."
     )  # fmt: skip
     return forest_figure(found, "points away from people", highest=None), caption
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..ratings.pooling import OVERALL
-from ..ratings.score_tables import CONSTANT, Scores, Sheet, scores
+from ..ratings.score_tables import Scores, Sheet, scores
 from ..statistics.contrast import Contrast, paired_difference
 from ..statistics.error import mae_statistic
 from ..statistics.estimate import undefined
@@ -37,7 +37,7 @@ def contrasts(sheet: Sheet) -> pd.DataFrame:
     """
     rows = []
     numbers = {attribute: scores(sheet, attribute) for attribute in (OVERALL, *sheet.questions)}
-    for first, second in combinations((*sheet.arms, CONSTANT), 2):
+    for first, second in combinations((*sheet.arms, sheet.floor), 2):
         for attribute, each in numbers.items():
             for measure in MEASURES:
                 found, p = _difference(each, first, second, measure)

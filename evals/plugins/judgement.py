@@ -15,7 +15,7 @@ from ...orchestration.verdict import Outcome, Status, Verdict
 from ...rubrics.errors import VenireError, safe
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ...rubrics.scale import Value
+from ...rubrics.scale import Value, value_words
 
 _WIDTH = 100
 
@@ -48,7 +48,9 @@ class Judgement:
         """Every attribute, in the rubric's order, and every score that follows from them."""
         rubric, verdict = self.rubric, self.verdict
         marks = {
-            name: Mark(name, o.status, o.value, share(rubric, name, o.value), _reason(o))
+            name: Mark(
+                name, o.status, o.value, share(rubric, name, o.value), _reason(o, pair=rubric.compares)
+            )
             for name, o in verdict.outcomes.items()
         }
         for name in (*rubric.reversed_names, *rubric.composites):
@@ -84,7 +86,7 @@ class Judgement:
     def headline(self) -> str:
         """Every mark in one line."""
         marks = (
-            f"{mark.name} {mark.value if mark.status == 'reached' else mark.status}"
+            f"{mark.name} {value_words(mark.value, pair=self.rubric.compares) if mark.status == 'reached' else mark.status}"
             for mark in self.marks.values()
         )
         return ", ".join(marks)
@@ -208,17 +210,17 @@ def _worst_and_best(rubric: Rubric, name: str) -> tuple[float, float] | None:
     return (high, low) if (attribute.better == "low") != reverse else (low, high)
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: Outcome, *, pair: bool) -> str:
     if outcome.status == "reached":
         support = (
             "" if outcome.support is None else f", {outcome.support:.0%} of {outcome.votes} votes for it"
         )
-        lines = [f"{outcome.value} by {outcome.method}{support}"]
+        lines = [f"{value_words(outcome.value, pair=pair)} by {outcome.method}{support}"]
     else:
         lines = [outcome.status.replace("_", " ")]
     if outcome.why:
         lines.append(safe(outcome.why))
     if outcome.escalated:
         lines.append(f"to people: {outcome.escalated}")
-    lines += [f"{d.juror} gave {d.value}: {safe(d.reason)}" for d in outcome.dissent]
+    lines += [f"{d.juror} gave {value_words(d.value, pair=pair)}: {safe(d.reason)}" for d in outcome.dissent]
     return "\n".join(lines)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,9 @@ from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import near_column, read_json
+from ...rubrics.ratings import Rating
 from ...rubrics.rows import cell_number, read_rows
-from ...rubrics.scale import NOT_APPLICABLE, Value
+from ...rubrics.scale import NOT_APPLICABLE, Value, preferred_side
 
 COLUMNS = ["case", "judge", "first", "second", "swapped", "share", "length"]
 ALIASES = {
@@ -158,18 +161,20 @@ VERDICT = "verdict"
 """Whose preference a row of `pair_votes` is, where it is the jury's own."""
 _VOTES = (
     *("arm", "attribute", "who", "stage", "case", "cluster", "question", "a", "b"),
-    *("outcome", "shown", "length", "same"),
+    *("outcome", "shown", "length", "same", "contradicts"),
 )
+Heard = Mapping[tuple[str, str], int]
+"""By arm and attribute, how many pairs were heard."""
 
 
-def pair_votes(store: Store) -> pd.DataFrame:
-    """Every preference of a run of pairs: one row a seat, or the jury, and stage.
+def pair_votes(store: Store) -> tuple[pd.DataFrame, Heard]:
+    """Every preference of a run of pairs, one row a seat, or the jury, and stage; and how many pairs were heard.
 
     `who` is a seat or `verdict`; `stage` is `final` for what stood at the end and, where seats hear each other, `blind` for ballots
     cast before they did (and for their count). `a` and `b` are the systems behind output A and output B, `outcome` 1 where A is preferred, -1 where B
     is, 0 for a tie; `shown` 1 where whoever decided saw A first, -1 where B, 0 where that cannot be said. `length` is by how many
     characters A is longer, `same` whether the two are one text, `cluster` the case's group or the case, `question` what cases with the same question and source share.
-    A seat that was asked in both orders has a row for each. What is hung has none.
+    A seat that was asked in both orders has a row for each; `contradicts` marks the first of two that differ. What is hung has no row.
 
     Raises:
         VenireError: No arm of the run compares outputs.
@@ -181,12 +186,14 @@ def pair_votes(store: Store) -> pd.DataFrame:
             f"{store.name}: no outputs were compared in it",
             remedy="name a run with --rubric preference, or a file of preferences",
         )
+    heard: Counter[tuple[str, str]] = Counter()
     for arm in arms:
         for _, verdict in verdicts(store, arm=arm.name):
             case = store.case(verdict.case)
             if case is not None and case.output_b is not None:
+                heard.update((arm.name, attribute) for attribute in verdict.outcomes)
                 rows += _votes_on(arm, verdict, case, worded=not store.redacted)
-    return pd.DataFrame(rows, columns=list(_VOTES))
+    return pd.DataFrame(rows, columns=list(_VOTES)), heard
 
 
 def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterator[tuple[object, ...]]:
@@ -195,8 +202,11 @@ def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterat
     same = case.output == case.output_b
     about = (case.id, case.group or case.id, question, *case.sides)
 
-    def row(attribute: str, who: str, stage: str, value: Value, shown: int) -> tuple[object, ...]:
-        return (arm.name, attribute, who, stage, *about, -arm.rubric.side(value), shown, length, same)
+    def row(
+        attribute: str, who: str, stage: str, value: Value, shown: int, contradicts: bool = False
+    ) -> tuple[object, ...]:
+        outcome = -preferred_side(value)
+        return (arm.name, attribute, who, stage, *about, outcome, shown, length, same, contradicts)
 
     decided = next((e for e in verdict.transcript.entries if isinstance(e, Decided)), None)
     first = blind_count(verdict.transcript, arm.rubric, arm.jury) if deliberates(arm.jury) else None
@@ -210,15 +220,15 @@ def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterat
     if deliberates(arm.jury):
         stages.insert(0, ("blind", verdict.transcript.blind()))
     for stage, transcript in stages:
-        for attribute, seat, value, shown in _seat_votes(transcript):
-            yield row(attribute, seat, stage, value, shown)
+        for attribute, seat, value, shown, contradicts in _seat_votes(transcript):
+            yield row(attribute, seat, stage, value, shown, contradicts)
 
 
 _SHOWN = {"A": 1, "B": -1}
 
 
-def _seat_votes(transcript: Transcript) -> Iterator[tuple[str, str, Value, int]]:
-    """Attribute, seat, preference and order of each standing vote; both of a seat that was asked in either order."""
+def _seat_votes(transcript: Transcript) -> Iterator[tuple[str, str, Value, int, bool]]:
+    """Attribute, seat, preference and order of each standing vote, and whether it is the first of two that differ; both of a seat that was asked in either order."""
     orders = {entry.id: entry.first for entry in transcript.entries}
     for attribute, votes in transcript.standing().items():
         for juror, held in votes.items():
@@ -227,30 +237,50 @@ def _seat_votes(transcript: Transcript) -> Iterator[tuple[str, str, Value, int]]
             shown = (1, -1) if held.vote.orders else (_SHOWN.get(orders[held.entry] or "", 0),)
             for value, order in zip(given, shown, strict=True):
                 if value != NOT_APPLICABLE:
-                    yield attribute, seat, value, order
+                    yield attribute, seat, value, order, held.vote.contradicts_itself and order == 1
 
 
 def people_in_numbers(human: pd.DataFrame, store: Store) -> pd.DataFrame:
     """People's preferences as numbers: the preferred system's name, `A`, `B` (as the cases' file has them) or `tie` become -1, 1 and 0."""
-    attributes = {name for arm in store.arms() if arm.rubric.compares for name in arm.rubric.names}
+    attributes = _compared_attributes(store)
     if not attributes or "attribute" not in human or "value" not in human:
         return human
     mine = human["attribute"].astype(str).isin(attributes)
     cases = {name: store.case(name) for name in set(human.loc[mine, "case"].astype(str))}
 
-    def number(case: Case | None, value: object) -> object:
-        word = str(value).strip()
-        if case is not None and word in (case.system, case.system_b) and case.system != case.system_b:
-            return case.under_labels(-1 if word == case.system else 1)
-        return _IN_WORDS.get(word.casefold().replace(" ", "_"), value)
-
     values = [
-        number(cases[str(case)], value) if is_mine else value
+        preference_number(cases[str(case)], value) if is_mine else value
         for case, value, is_mine in zip(human["case"], human["value"], mine, strict=True)
     ]
     plain = human.assign(value=pd.Series(values, index=human.index, dtype=object))
     plain.attrs |= human.attrs
     return plain
+
+
+def under_labels(ratings: Sequence[Rating], store: Store) -> list[Rating]:
+    """People's ratings with each preference between the row's outputs as a number between output A and output B, as jurors give them."""
+    attributes = _compared_attributes(store)
+
+    def relabel(rating: Rating) -> Rating:
+        case = store.case(rating.case)
+        number = preference_number(case, rating.value)
+        if rating.attribute not in attributes or case is None or not isinstance(number, int | float):
+            return rating
+        return replace(rating, value=case.under_labels(number))
+
+    return [relabel(rating) for rating in ratings]
+
+
+def _compared_attributes(store: Store) -> set[str]:
+    return {name for arm in store.arms() if arm.rubric.compares for name in arm.rubric.names}
+
+
+def preference_number(case: Case | None, value: object) -> object:
+    """A person's preference between the row's outputs as a number, by the system's name or by a letter; any other value as it is."""
+    word = str(value).strip()
+    if case is not None and word in (case.system, case.system_b) and case.system != case.system_b:
+        return case.under_labels(-1 if word == case.system else 1)
+    return _IN_WORDS.get(word.casefold().replace(" ", "_"), value)
 
 
 _IN_WORDS = {"a": -1, "output_a": -1, "b": 1, "output_b": 1, "tie": 0, "neither": 0, "same": 0}

@@ -21,13 +21,15 @@ class Question(NamedTuple):
 
     scale: Scale
     better: Literal["high", "low"]
+    pair: bool = False
+    """Whether it asks which of two outputs is better: neither end is then the good one."""
 
 
 def rubric_questions(*rubrics: Rubric, only: Iterable[str] | None = None) -> dict[str, Question]:
     """The questions that the rubrics ask, by attribute; where two ask the same, the first's counts."""
     names = None if only is None else set(only)
     return {
-        attribute.name: Question(rubric.scale_of(attribute.name), attribute.better)
+        attribute.name: Question(rubric.scale_of(attribute.name), attribute.better, rubric.compares)
         for rubric in reversed(rubrics)
         for attribute in rubric.attributes
         if names is None or attribute.name in names

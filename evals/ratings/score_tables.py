@@ -18,6 +18,8 @@ from .reference import KEYS, Rule, reference, reference_values
 
 ARM, PEOPLE = "arm", "people"
 CONSTANT = "always the best score"
+TIE = "always a tie"
+"""What the constant is called where outputs are compared."""
 SECOND = "re-score panel"
 
 
@@ -43,11 +45,16 @@ class Sheet:
     _parts: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By attribute the rows `of` it: every rater is looked at on the same."""
 
+    @property
+    def floor(self) -> str:
+        """The name of the constant that reads nothing."""
+        return floor_name(self.questions)
+
     def of(self, attribute: str) -> pd.DataFrame:
         """The rows of one attribute, or of those that `overall` pools, which are turned to one direction."""
         if attribute not in self._parts:
             self._parts[attribute] = (
-                self.pooling.rows(self.rows, (*self.arms, *self.people, CONSTANT))
+                self.pooling.rows(self.rows, (*self.arms, *self.people, self.floor))
                 if attribute == OVERALL
                 else self.rows[self.rows["attribute"] == attribute]
             )
@@ -91,14 +98,15 @@ def scores(sheet: Sheet, attribute: str) -> Scores | None:
         return None
     rows = sheet.of(attribute)
     values = {
-        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float) for name in (*sheet.arms, CONSTANT)
+        name: pd.to_numeric(rows[name], errors="coerce").to_numpy(float)
+        for name in (*sheet.arms, sheet.floor)
     }
     people = pd.to_numeric(sheet.reference(attribute), errors="coerce").to_numpy(float)
     return Scores(rows, values, people, pd.factorize(rows["cluster"])[0].astype(np.int64))
 
 
 def lay_out(evidence: Evidence) -> Sheet:
-    """The evidence as one sheet, with a column for the constant that gives every case the best score."""
+    """The evidence as one sheet, with a column for the constant that gives every case the best score, and every pair a tie."""
     everyone = pd.concat([evidence.arms.astype({"value": object}), evidence.people.astype({"value": object})])
     wide = everyone.pivot(index=["case", "attribute"], columns="rater", values="value").reset_index()
     wide.columns.name = None
@@ -107,9 +115,8 @@ def lay_out(evidence: Evidence) -> Sheet:
     arms = tuple(sorted(ranks, key=lambda name: ranks[name]))
     wide = wide.reindex(columns=["case", "attribute", *arms, *people])
     wide = wide[wide["attribute"].isin(list(evidence.questions))]
-    wide[CONSTANT] = pd.Series(
-        [_best(evidence.questions[name]) for name in wide["attribute"]], wide.index, object
-    )
+    constants = [_constant(evidence.questions[name]) for name in wide["attribute"]]
+    wide[floor_name(evidence.questions)] = pd.Series(constants, wide.index, object)
     groups = evidence.groups
     wide.insert(2, "cluster", clusters(wide["case"], groups))
     keys = pd.MultiIndex.from_frame(wide[KEYS].astype(str))
@@ -137,8 +144,15 @@ def pairs(cluster: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -
     return Matrix.of_columns({ARM: first, PEOPLE: second}, cluster)
 
 
-def _best(question: Question) -> object:
-    """The good end of the scale; nothing for words, of which none is best."""
+def floor_name(questions: Mapping[str, Question]) -> str:
+    """What the constant beside these questions is called; the questions of one run are all of pairs, or none is."""
+    return TIE if any(question.pair for question in questions.values()) else CONSTANT
+
+
+def _constant(question: Question) -> object:
+    """The good end of the scale, a tie between two outputs; nothing for words, of which none is best."""
+    if question.pair:
+        return 0
     return question.scale.ends[1 if question.better == "high" else 0] if question.scale.ordered else np.nan
 
 

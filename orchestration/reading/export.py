@@ -12,6 +12,7 @@ from ...rubrics.ballot import Vote
 from ...rubrics.claim import Check
 from ...rubrics.plugins import plugged_in
 from ...rubrics.rubric import Rubric
+from ...rubrics.scale import preferred_side
 from ..counting import Count, counting_rule
 from ..counting.claims import ClaimOutcome
 from ..deliberate import recount, rule_of
@@ -154,7 +155,7 @@ def systems_json(store: Store, rubric: Rubric, verdict: Verdict) -> dict[str, An
     if judged is None:
         return {}
     values = {name: outcome.value for name, outcome in verdict.outcomes.items() if outcome.value is not None}
-    preferred = {name: judged.preferred_system(rubric.side(value)) for name, value in values.items()}
+    preferred = {name: judged.preferred_system(preferred_side(value)) for name, value in values.items()}
     return {"systems": dict(zip(("A", "B"), judged.sides, strict=True)), "preferred": preferred}
 
 

@@ -63,6 +63,8 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
         )
         for line in unreached_lines(unreached_models(store) if unreached else []):
             console.print(line, soft_wrap=True)
+        if any(arm.rubric.compares for arm in store.arms()):
+            console.print(Text(f"which system is preferred: venire winrate {store.name}", "dim"))
         if case is not None:
             console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
     finally:
@@ -70,7 +72,10 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
 
 
 def _score_table(counts: ScoreCounts, arms: Sequence[Arm]) -> Table:
-    """Every attribute's distribution over its scale, mean, hung and abstained, by arm; then by system, where there are several."""
+    """Every attribute's distribution over its scale, mean, hung and abstained, by arm; then by system, where there are several.
+
+    Of pairs, whose labels are drawn by lot, there is no mean, and no system that a preference is of.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("attribute", max_width=24, overflow="ellipsis", no_wrap=True)
     table.add_column("mean", justify="right")
@@ -80,7 +85,7 @@ def _score_table(counts: ScoreCounts, arms: Sequence[Arm]) -> Table:
     systems = counts.systems()
     apart = systems if len(systems) > 1 and len(systems) * len(arms) <= MOST_SYSTEMS else []
     for arm in arms:
-        for system in (None, *apart):
+        for system in (None, *(() if arm.rubric.compares else apart)):
             title = safe(arm.name) if system is None else f"  {safe(system)}"
             table.add_row(Text(title, "bold" if system is None else "italic"))
             for found in counts.summaries(arm, system=system):
@@ -237,7 +242,7 @@ def _summary(
         shown = sorted([*values, *between], key=float) if numeric and between else values
         counts = tuple((value, given.get(value, 0)) for value in shown)
     n, total = mine.get((name, REACHED), (0, 0.0))
-    mean = total / n if n and numeric else None
+    mean = total / n if n and numeric and not rubric.compares else None
     return ScoreSummary(
         arm, system, name, counts, n, mean, times(HUNG), times(NOT_APPLICABLE), times(ABSTAINED)
     )

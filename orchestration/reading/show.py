@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...rubrics.ballot import Vote, find_span
-from ...rubrics.case import Exhibit
+from ...rubrics.case import Case, Exhibit
 from ...rubrics.errors import safe
-from ...rubrics.scale import Value
+from ...rubrics.scale import Value, preferred_side, value_words
 from ..protocols.magentic_chat import ledger_words
 from ..transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
@@ -28,18 +28,19 @@ def show(
     console: Console,
     found: Sequence[Flag] = (),
     exhibits: Sequence[Exhibit] = (),
-    systems: tuple[str, str] | None = None,
+    pair: Case | None = None,
 ) -> None:
     """Print the whole deliberation, and before it what was `found` to deserve a look.
 
-    Of a pair, the `exhibits` come first: both outputs side by side, what was quoted lit, and the `systems` behind them.
+    Of a `pair`, its `exhibits` come first: both outputs side by side, what was quoted lit; and the systems behind them are named.
     """
     if exhibits:
         console.print(_pair_texts(verdict, exhibits))
-    for part in _parts(verdict, found):
+    for part in _parts(verdict, found, pair):
         console.print(part)
-    if systems is not None:
-        console.print(Text(f"output A is by {safe(systems[0])}, output B by {safe(systems[1])}", "dim"))
+    if pair is not None:
+        one, other = map(safe, pair.sides)
+        console.print(Text(f"output A is by {one}, output B by {other}", "dim"))
 
 
 def _pair_texts(verdict: Verdict, exhibits: Sequence[Exhibit]) -> Group:
@@ -73,7 +74,7 @@ def deliberation_text(verdict: Verdict, width: int) -> str:
     return "\n".join(line for part in _parts(verdict, ()) for line in plain_lines(part, width))
 
 
-def _parts(verdict: Verdict, found: Sequence[Flag]) -> Iterator[RenderableType]:
+def _parts(verdict: Verdict, found: Sequence[Flag], judged: Case | None = None) -> Iterator[RenderableType]:
     transcript = verdict.transcript
     yield Text.assemble(
         ("case ", "dim"), (safe(verdict.case), "bold"), ("  jury ", "dim"), (verdict.arm, "bold"),
@@ -83,9 +84,9 @@ def _parts(verdict: Verdict, found: Sequence[Flag]) -> Iterator[RenderableType]:
     yield from map(EntryRenderer().render, transcript.entries)
     yield Text("")
     yield Text.assemble(("stopped: ", "dim"), (safe(str(verdict.stop)), "bold"))
-    yield outcome_table(verdict)
+    yield outcome_table(verdict, judged)
     for name, outcome in verdict.outcomes.items():
-        yield from _reasons(name, outcome)
+        yield from _reasons(name, outcome, pair=transcript.compares)
     cost = transcript.cost
     yield Text(
         f"{transcript.rounds} rounds, {transcript.turns} turns, {cost.calls} calls, {transcript.steps} serial "
@@ -163,7 +164,7 @@ class EntryRenderer:
                     weighed = ", ".join(finding.weighed) or "no ballot"
                     yield Text.assemble(
                         f"  {finding.attribute}: ",
-                        (str(finding.value), "bold"),
+                        (value_words(finding.value, pair=entry.first is not None), "bold"),
                         (f"  (weighed {weighed})", "dim"),
                     )
                     yield Padding(Text(safe(finding.rationale)), (0, 0, 0, 4))
@@ -185,10 +186,11 @@ class EntryRenderer:
             before = self._held.get(key)
             self._held[key] = vote.value
             moved = before is not None and before != vote.value
-            score = Text(
-                f"{before} -> {vote.value}" if moved else str(vote.value), "bold yellow" if moved else "bold"
+            now = value_words(vote.value, pair=entry.first is not None)
+            was = f"{value_words(before, pair=entry.first is not None)} -> " if moved else ""
+            table.add_row(
+                vote.attribute, Text(f"{was}{now}", "bold yellow" if moved else "bold"), _words(vote)
             )
-            table.add_row(vote.attribute, score, _words(vote))
         return table
 
 
@@ -205,13 +207,16 @@ def _words(vote: Vote) -> Text:
     return words
 
 
-def outcome_table(verdict: Verdict) -> Table:
+def outcome_table(verdict: Verdict, pair: Case | None = None) -> Table:
+    """The verdict, a row an attribute; of a pair, with the system that is preferred."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("attribute", "verdict", "support", "spread", "by"):
         table.add_column(column, no_wrap=True)
     for name, outcome in verdict.outcomes.items():
         style = {"reached": "bold green", "hung": "bold red"}.get(outcome.status, "bold")
-        value = f"{outcome.value:g}" if isinstance(outcome.value, int | float) else str(outcome.value)
+        value = value_words(outcome.value, pair=verdict.transcript.compares)
+        if pair is not None and outcome.value is not None and (side := preferred_side(outcome.value)):
+            value += f" ({safe(pair.preferred_system(side))})"
         table.add_row(
             name,
             Text(value if outcome.status == "reached" else outcome.status, style),
@@ -224,14 +229,13 @@ def outcome_table(verdict: Verdict) -> Table:
     return table
 
 
-def _reasons(name: str, outcome: Outcome) -> Iterator[Text]:
+def _reasons(name: str, outcome: Outcome, *, pair: bool) -> Iterator[Text]:
     if outcome.status == "hung":
         yield Text(f"{name} is hung: {safe(outcome.why)}", "red")
     for dissent in outcome.dissent:
         if outcome.status == "reached" and outcome.method in ("decision", "consensus", "median", "mode"):
-            yield Text(
-                f"{name}, dissent: {dissent.juror} gave {dissent.value}. {safe(dissent.reason)}", "yellow"
-            )
+            gave = value_words(dissent.value, pair=pair)
+            yield Text(f"{name}, dissent: {dissent.juror} gave {gave}. {safe(dissent.reason)}", "yellow")
 
 
 def plain_lines(part: RenderableType, width: int) -> Iterator[str]:

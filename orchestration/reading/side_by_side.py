@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ...rubrics.errors import VenireError, safe
+from ...rubrics.scale import value_words
 from ..record import Location, Store
 from ..record.database import is_address
 from ..transcript import Abstained, Cast, Decided, Ledger
 from ..verdict import Outcome, Verdict
-from .analysis.flags import score_text
 from .export import verdicts
 
 PARENT = "parent"
@@ -131,12 +131,13 @@ class SideBySide(NamedTuple):
 
     def changed_outcomes(self) -> dict[str, tuple[str, str]]:
         """The attributes whose verdict is another one: what it was, and what it is."""
-        return {
-            name: (outcome_text(outcome), outcome_text(self.after.outcomes[name]))
+        pair = self.before.transcript.compares
+        found = {
+            name: (_outcome_text(outcome, pair=pair), _outcome_text(self.after.outcomes[name], pair=pair))
             for name, outcome in self.before.outcomes.items()
             if name in self.after.outcomes
-            and outcome_text(outcome) != outcome_text(self.after.outcomes[name])
         }
+        return {name: (was, now) for name, (was, now) in found.items() if was != now}
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain values."""
@@ -162,6 +163,7 @@ _Key = tuple[int, int, str, str]
 
 def _statements(verdict: Verdict) -> dict[_Key, _Statement]:
     found: dict[_Key, _Statement] = {}
+    pair = verdict.transcript.compares
     for entry in verdict.transcript.entries:
         match entry:
             case Ledger():
@@ -173,7 +175,7 @@ def _statements(verdict: Verdict) -> dict[_Key, _Statement]:
             case Cast():
                 place = 1 if entry.purpose == "challenge" else 2
                 for vote in entry.ballot.votes:
-                    said = _Statement(score_text(vote.value), vote.rationale)
+                    said = _Statement(value_words(vote.value, pair=pair), vote.rationale)
                     found[entry.round, place, entry.speaker, vote.attribute] = said
             case Abstained():
                 for attribute in entry.abstention.asked:
@@ -181,18 +183,18 @@ def _statements(verdict: Verdict) -> dict[_Key, _Statement]:
                     found[entry.round, 2, entry.speaker, attribute] = said
             case Decided():
                 for finding in entry.findings:
-                    said = _Statement(f"decides {score_text(finding.value)}", finding.rationale)
+                    said = _Statement(f"decides {value_words(finding.value, pair=pair)}", finding.rationale)
                     found[entry.round, 3, "orchestrator", finding.attribute] = said
             case _:
                 continue
     return found
 
 
-def outcome_text(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome, *, pair: bool) -> str:
     """A verdict in a table."""
     if outcome.status != "reached" or outcome.value is None:
         return outcome.status
-    return score_text(outcome.value)
+    return value_words(outcome.value, pair=pair)
 
 
 def beside_parent(store: Store, verdict: Verdict) -> SideBySide | None:

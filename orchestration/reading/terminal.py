@@ -81,7 +81,7 @@ def show_case(
                 console,
                 reword(verdict, flags_across_arms(verdict, of.rubric, others)),
                 of.rubric.exhibits(judged) if judged else (),
-                judged.sides if judged else None,
+                judged,
             )
             if of.jury.protocol != "decompose-verify":
                 for line in people_lines(rating for rating in said if rating.case == case):

@@ -61,14 +61,12 @@ def _unread(reach: Reach) -> Html | None:
 
 def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> Html:
     attributes = list(dict.fromkeys(name for arm in arms for name in arm.rubric.names))
-    values = list(
-        dict.fromkeys(
-            score_words(v)
-            for arm in arms
-            for name in arm.rubric.names
-            for v in arm.rubric.scale_of(name).values
-        )
-    )
+    values = {
+        score_words(v): score_words(v, pair=arm.rubric.compares)
+        for arm in arms
+        for name in arm.rubric.names
+        for v in arm.rubric.scale_of(name).values
+    }
     kinds = {"any": "any flag", "none": "no flag", **KINDS}
     sorts = {name: words for name, (words, _, _) in SORTS.items()}
     sorts |= {f"{SCORED}{name}": name for name in score_names(arms)}
@@ -80,7 +78,7 @@ def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> H
         _choice("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
         _choice("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,
         _choice("attribute", search.attribute, {name: name for name in attributes}, "any"),
-        _choice("value", search.value, {**{v: v for v in values}, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
+        _choice("value", search.value, {**values, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
         _choice("flag", search.flag, kinds, "all"),
         _choice("stop", search.stop, {name: name for name in offered.stops}, "any", "stopped by"),
         _choice("sort", search.sort, sorts, None),
@@ -121,7 +119,8 @@ def _table(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], offered
     head = element(
         "tr", None, [_column_head(search, sort, words, sort.startswith(SCORED)) for sort, words in columns]
     )
-    body = [element("tr", {"class": "row"}, _cells(search, row, columns)) for row in rows]
+    pairs = {arm.name for arm in arms if arm.rubric.compares}
+    body = [element("tr", {"class": "row"}, _cells(search, row, columns, row.arm in pairs)) for row in rows]
     return element(
         "div",
         {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Cases"},
@@ -142,7 +141,7 @@ def _column_head(search: CaseSearch, sort: str, words: str, scored: bool) -> Htm
     )
 
 
-def _cells(search: CaseSearch, row: Row, columns: Sequence[tuple[str, str]]) -> list[Html]:
+def _cells(search: CaseSearch, row: Row, columns: Sequence[tuple[str, str]], pair: bool) -> list[Html]:
     address = search.address("case", id=row.case, in_arm=row.arm)
     link = element("a", {"href": address, "class": "open"}, shorten(row.case, 60))
     cells = [
@@ -158,18 +157,18 @@ def _cells(search: CaseSearch, row: Row, columns: Sequence[tuple[str, str]]) -> 
         "look": _reasons(row),
     }
     for sort, words in columns[1:]:
-        cell = _score(row, words) if sort.startswith(SCORED) else plain[sort]
+        cell = _score(row, words, pair) if sort.startswith(SCORED) else plain[sort]
         cells.append(element("td", {"data-label": words}, cell))
     return cells
 
 
-def _score(row: Row, name: str) -> Html:
+def _score(row: Row, name: str, pair: bool) -> Html:
     """One attribute's verdict; hung with its cause."""
     if name not in row.outcomes:
         return quiet("not asked")
     status, value, method = row.outcomes[name]
     words = (
-        score_words(value)
+        score_words(value, pair=pair)
         if value is not None
         else {"hung": "hung", "not_applicable": "n/a"}.get(status, "–")
     )

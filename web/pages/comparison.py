@@ -67,7 +67,7 @@ def comparison_view(
             element("div", {"class": "side"}, _side(verdict, rubric, lane, name, prefix))
             for (verdict, rubric), lane, prefix in zip(sides, lanes, "ab", strict=True)
         ]
-        told = _difference_words(one.outcomes.get(name), two.outcomes.get(name))
+        told = _difference_words(one.outcomes.get(name), two.outcomes.get(name), pair=one.transcript.compares)
         rows.append(
             element("details", {"class": "pair differs" if apart[name] > 0 else "pair", "open": name in opened},
                     element("summary", None, element("h2", None, name), element("span", {"class": "outcome"}, told)),
@@ -98,7 +98,13 @@ def _side(verdict: Verdict, rubric: Rubric, lanes: Lanes, attribute: str, prefix
         return fragment(element("h3", None, verdict.arm), quiet("was not asked"))
     outcome = verdict.outcomes[attribute]
     return fragment(
-        element("h3", None, verdict.arm, " ", element("span", {"class": "outcome"}, verdict_words(outcome))),
+        element(
+            "h3",
+            None,
+            verdict.arm,
+            " ",
+            element("span", {"class": "outcome"}, verdict_words(outcome, pair=rubric.compares)),
+        ),
         quiet(how(outcome)),
         votes(verdict, lanes, attribute, prefix=prefix),
     )
@@ -150,10 +156,10 @@ def _apart(one: Outcome | None, two: Outcome | None) -> float:
     return distance(one.value, two.value)
 
 
-def _difference_words(one: Outcome | None, two: Outcome | None) -> str:
+def _difference_words(one: Outcome | None, two: Outcome | None, *, pair: bool) -> str:
     if one is None or two is None:
         return "asked of one arm only"
-    words = f"{verdict_words(one)} and {verdict_words(two)}"
+    words = f"{verdict_words(one, pair=pair)} and {verdict_words(two, pair=pair)}"
     apart = _apart(one, two)
     return (
         f"{words}, {score_words(apart)} apart"

@@ -59,15 +59,18 @@ def _row(name: str, verdicts: Sequence[Verdict], raters: Sequence[str], given: N
     for verdict in verdicts:
         outcome = verdict.outcomes.get(name)
         words: Child = quiet("not asked") if outcome is None else fragment(
-            element("span", {"class": f"cell {outcome.status}", "title": how(outcome)}, verdict_words(outcome)),
+            element("span", {"class": f"cell {outcome.status}", "title": how(outcome)}, verdict_words(outcome, pair=verdict.transcript.compares)),
             quiet(" ", shorten(outcome.why, 90)) if outcome.status == "hung" else None,
         )  # fmt: skip
         cells.append(element("td", {"data-label": verdict.arm}, words))
+    pair = asked and verdicts[0].transcript.compares
     numbers = [value for value in given.values() if not isinstance(value, str)]
     if len(raters) > 1:
-        middle = score_words(statistics.median(numbers)) if numbers else "–"
+        middle = score_words(statistics.median(numbers), pair=pair) if numbers else "–"
         cells.append(element("td", {"data-label": "people's median"}, element("b", None, middle)))
-    cells += [element("td", {"data-label": rater}, score_words(given.get(rater))) for rater in raters]
+    cells += [
+        element("td", {"data-label": rater}, score_words(given.get(rater), pair=pair)) for rater in raters
+    ]
     return element("tr", None, cells)
 
 

@@ -79,9 +79,12 @@ def _by_system(arms: Sequence[Arm], counts: ScoreCounts, names: Sequence[str]) -
     rows = [
         _row(arm, system, summaries, names)
         for arm in arms
+        if not arm.rubric.compares
         for system in systems
         if (summaries := counts.summaries(arm, system=system))
     ]
+    if not rows:
+        return fragment()
     table = _table(("arm", "system"), names, rows, "Scores by system")
     return element(
         "details",
@@ -108,13 +111,17 @@ def _row(arm: Arm, system: str | None, summaries: Sequence[ScoreSummary], names:
     if system is not None:
         cells.append(element("td", None, shorten(system, 40)))
     cells += [
-        element("td", {"data-label": name}, _cell(by_name[name], system) if name in by_name else quiet("–"))
+        element(
+            "td",
+            {"data-label": name},
+            _cell(by_name[name], system, pair=arm.rubric.compares) if name in by_name else quiet("–"),
+        )
         for name in names
     ]
     return element("tr", None, cells)
 
 
-def _cell(found: ScoreSummary, system: str | None) -> Html:
+def _cell(found: ScoreSummary, system: str | None, *, pair: bool) -> Html:
     listed = CaseSearch(arm=found.arm, system=system or "", sort=f"{SCORED}{found.attribute}", up="1")
     mean = "–" if found.mean is None else f"{found.mean:.2f}"
     lost = [f"{found.hung:,} hung" if found.hung else "", f"{found.not_applicable:,} n/a" if found.not_applicable else "",
@@ -122,12 +129,12 @@ def _cell(found: ScoreSummary, system: str | None) -> Html:
     told = ", ".join(filter(None, lost))
     return fragment(
         element("a", {"class": "mean", "href": listed.address("cases"), "title": f"{found.n:,} scores, lowest first"}, mean),
-        _bars(found) if found.counts else None,
+        _bars(found, pair=pair) if found.counts else None,
         element("span", {"class": "lost"}, told) if told else None,
     )  # fmt: skip
 
 
-def _bars(found: ScoreSummary) -> Html:
+def _bars(found: ScoreSummary, *, pair: bool) -> Html:
     """The distribution as bars, one a value of the scale, named in words for those who cannot see them."""
     most = max((times for _, times in found.counts), default=0) or 1
     step = _WIDTH / len(found.counts)
@@ -139,7 +146,10 @@ def _bars(found: ScoreSummary) -> Html:
         for number, (_, times) in enumerate(found.counts)
         if times
     ]  # fmt: skip
-    words = ", ".join(f"{score_words(value)}: {times:,}" for value, times in found.counts if times) or "none"
+    words = (
+        ", ".join(f"{score_words(value, pair=pair)}: {times:,}" for value, times in found.counts if times)
+        or "none"
+    )
     return element(
         "svg",
         {"class": "distribution", "viewBox": f"0 0 {_WIDTH} {_HEIGHT}", "width": _WIDTH, "height": _HEIGHT, "role": "img",

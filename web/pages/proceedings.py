@@ -25,6 +25,7 @@ from ...orchestration.transcript import (
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
+from ...rubrics.scale import Value, value_words
 from ..charts import flows_figure, spread_figure
 from ..scales import ScalePositions, score_words
 from ..search import CaseSearch
@@ -70,9 +71,10 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
                     element("figcaption", None, attribute),
                 )
             )
+    pair = rubric.compares
     turns = [
-        element("li", None, element("b", None, t.attribute), f" in round {t.round}: {_turning_words(t.before, t.after, t.settled)}, by "
-                + ", ".join(f"{m.juror} ({score_words(m.before)} → {score_words(m.after)})" for m in t.moves))
+        element("li", None, element("b", None, t.attribute), f" in round {t.round}: {_turning_words(t.before, t.after, t.settled, pair=pair)}, by "
+                + ", ".join(f"{m.juror} ({score_words(m.before, pair=pair)} → {score_words(m.after, pair=pair)})" for m in t.moves))
         for t in turning_points(transcript)
     ]  # fmt: skip
     if not found and not curves and not turns:
@@ -85,13 +87,12 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
     )  # fmt: skip
 
 
-def _turning_words(before: object, after: object, settled: bool) -> str:
+def _turning_words(before: Value | None, after: Value | None, settled: bool, *, pair: bool) -> str:
     if before == after:
         return "the jury settled"
+    was, now = (value_words(value, pair=pair) for value in (before, after))
     middle = (
-        f"the middle went from {before:g} to {after:g}"
-        if isinstance(after, float)
-        else f"{before} gave way to {after}"
+        f"the middle went from {was} to {now}" if isinstance(after, float) else f"{was} gave way to {now}"
     )
     return f"{middle} and the jury settled" if settled else middle
 
@@ -99,9 +100,12 @@ def _turning_words(before: object, after: object, settled: bool) -> str:
 def _line(entry: Entry) -> Html:
     who = element("b", None, entry.speaker)
     when = quiet(f"round {entry.round}")
+    pair = entry.first is not None
     match entry:
         case Cast():
-            scores = ", ".join(f"{vote.attribute} {score_words(vote.value)}" for vote in entry.ballot.votes)
+            scores = ", ".join(
+                f"{vote.attribute} {score_words(vote.value, pair=pair)}" for vote in entry.ballot.votes
+            )
             verb = {"challenge": "argues against the agreement:", "revision": "answers:"}.get(
                 entry.purpose, "votes:"
             )
@@ -123,7 +127,7 @@ def _line(entry: Entry) -> Html:
             )
         case Decided():
             found = [
-                element("li", {"dir": "auto"}, element("b", None, f.attribute, " ", score_words(f.value)), " ",
+                element("li", {"dir": "auto"}, element("b", None, f.attribute, " ", score_words(f.value, pair=pair)), " ",
                         shorten(f.rationale, REASON), quiet(" weighed ", ", ".join(f.weighed) or "no ballot"))
                 for f in entry.findings
             ]  # fmt: skip
@@ -190,7 +194,10 @@ def _standing(transcript: Transcript, rubric: Rubric) -> Html:
     def cells(name: str) -> list[Html]:
         votes = standing.get(name, {})
         held = [votes.get(seat) for seat in transcript.seats]
-        return [element("td", None, "" if each is None else score_words(each.vote.value)) for each in held]
+        return [
+            element("td", None, "" if each is None else score_words(each.vote.value, pair=rubric.compares))
+            for each in held
+        ]
 
     head = [element("th", {"scope": "col"}, words) for words in ("attribute", *transcript.seats)]
     rows = [element("tr", None, element("th", {"scope": "row"}, name), cells(name)) for name in rubric.names]

@@ -50,7 +50,11 @@ def attribute_section(
                 "summary",
                 None,
                 element("h3", None, attribute),
-                element("span", {"class": f"outcome {outcome.status}"}, verdict_words(outcome)),
+                element(
+                    "span",
+                    {"class": f"outcome {outcome.status}"},
+                    verdict_words(outcome, pair=rubric.compares),
+                ),
                 quiet(how(outcome)),
                 [badge(kind, weight) for kind, weight in _kinds(own)],
             ),
@@ -130,13 +134,13 @@ def votes(
     return fragment(
         element("div", {"class": "figure", "tabindex": "0", "role": "region", "aria-label": f"Votes of {verdict.arm} on {attribute}"}, lanes.drawing(attribute)),
         element("div", {"class": "votes"}, _speech(verdict, attribute, prefix, revisions)),
-        _decision(verdict.outcomes[attribute]),
+        _decision(verdict.outcomes[attribute], pair=verdict.transcript.compares),
     )  # fmt: skip
 
 
-def verdict_words(outcome: Outcome) -> str:
+def verdict_words(outcome: Outcome, *, pair: bool) -> str:
     if outcome.status == "reached":
-        return score_words(outcome.value)
+        return score_words(outcome.value, pair=pair)
     return {"hung": "hung", "not_applicable": "n/a"}[outcome.status]
 
 
@@ -163,12 +167,13 @@ def _speech(verdict: Verdict, attribute: str, prefix: str, revisions: Revisions 
     """Votes and the orchestrator's questions on the attribute, in the order in which they were spoken."""
     order = {entry.id: number for number, entry in enumerate(verdict.transcript.entries)}
     said: list[tuple[int, Html]] = []
+    pair = verdict.transcript.compares
     for juror, walked in paths(verdict.transcript).get(attribute, {}).items():
         for number, step in enumerate(walked):
             before = walked[number - 1].vote.value if number else None
             last = step is walked[-1]
             more = revisions.view(juror, step, attribute) if revisions else None
-            said.append((order[step.entry], _vote(juror, step, before, attribute, prefix, last, more)))
+            said.append((order[step.entry], _vote(juror, step, before, attribute, prefix, last, more, pair)))
     for entry in verdict.transcript.entries:
         if isinstance(entry, Ledger):
             said += [(order[entry.id], _question(entry, asked)) for asked in entry.disputes if asked.attribute == attribute]  # fmt: skip
@@ -195,10 +200,12 @@ def _vote(
     prefix: str,
     opened: bool,
     more: Html | None,
+    pair: bool,
 ) -> Html:
     vote = step.vote
     moved = before is not None and before != vote.value
-    score = f"{score_words(before)} → {score_words(vote.value)}" if moved else score_words(vote.value)
+    was = f"{score_words(before, pair=pair)} → " if moved else ""
+    score = f"{was}{score_words(vote.value, pair=pair)}"
     missing = sum(not quote.found for quote in vote.evidence)
     purpose = {"challenge": "told to argue against it", "argument": "argues a side", "repeat": "repeat"}.get(
         step.purpose, ""
@@ -233,14 +240,14 @@ def _quote(text: str, exhibit: str | None) -> Html:
     )
 
 
-def _decision(outcome: Outcome) -> Html:
+def _decision(outcome: Outcome, *, pair: bool) -> Html:
     if outcome.method != "decision" or not outcome.why:
         return fragment()
-    against = [f"{dissent.juror} ({score_words(dissent.value)})" for dissent in outcome.dissent]
+    against = [f"{dissent.juror} ({score_words(dissent.value, pair=pair)})" for dissent in outcome.dissent]
     return element(
         "div",
         {"class": "decision"},
-        element("h4", None, "The orchestrator decides ", score_words(outcome.value)),
+        element("h4", None, "The orchestrator decides ", score_words(outcome.value, pair=pair)),
         element("p", {"class": "reason", "dir": "auto"}, shorten(outcome.why, REASON)),
         quiet("against ", ", ".join(against)) if against else None,
     )

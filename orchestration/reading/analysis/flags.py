@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from ....rubrics.rubric import Rubric
-from ....rubrics.scale import Value
+from ....rubrics.scale import Value, value_words
 from ...transcript import Decided, Transcript
 from ...verdict import Verdict
 from .movement import Step, conformity, distance, influence, paths
@@ -93,7 +93,7 @@ def contradictions(
             agreement.jurors,
             agreement.entries,
             1,
-            f"{agreed_at_once(agreement)}; {other} gave {score_text(found[agreement.attribute])}",
+            f"{agreed_at_once(agreement)}; {other} gave {value_words(found[agreement.attribute], pair=agreement.pair)}",
         )
         for agreement in agreements
         if agreement.test != "overturned"
@@ -123,6 +123,8 @@ class InstantAgreement(NamedTuple):
     """How many of the agreeing jurors quoted words that stand in the case."""
     misquoted: int
     """How many quoted words that do not."""
+    pair: bool = False
+    """Whether it is a preference between two outputs."""
 
     @property
     def premature(self) -> bool:
@@ -132,7 +134,8 @@ class InstantAgreement(NamedTuple):
 def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[InstantAgreement, ...]:
     """The attributes on which the first vote of every juror was the same end of the scale, two jurors or more.
 
-    A scale of two values is all ends, so agreement on it is not extreme; repeats of one judge are not a jury.
+    A scale of two values is all ends, and one of three between two outputs all but for a tie, so agreement on it is not extreme;
+    repeats of one judge are not a jury.
     """
     found: list[InstantAgreement] = []
     for attribute, by_juror in paths(transcript).items():
@@ -143,7 +146,8 @@ def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[InstantA
             continue
         scale = rubric.scale_of(attribute)
         value = values.pop()
-        if not scale.ordered or len(scale.values) == 2 or value not in scale.ends:
+        all_ends = len(scale.values) == (3 if rubric.compares else 2)
+        if not scale.ordered or all_ends or value not in scale.ends:
             continue
         quotes = [step.vote.evidence for step in first.values()]
         found.append(
@@ -155,6 +159,7 @@ def instant_agreements(transcript: Transcript, rubric: Rubric) -> tuple[InstantA
                 _test(by_juror, value),
                 sum(any(q.found for q in cited) for cited in quotes),
                 sum(any(not q.found for q in cited) for cited in quotes),
+                rubric.compares,
             )
         )
     return tuple(found)
@@ -288,12 +293,7 @@ def agreed_at_once(agreement: InstantAgreement) -> str:
     """Who gave which score at once."""
     number = len(agreement.jurors)
     everyone = "both" if number == 2 else f"all {number}"
-    return f"{everyone} jurors gave {score_text(agreement.value)} at once"
-
-
-def score_text(value: Value) -> str:
-    """A score in a sentence: two decimals at the most."""
-    return value if isinstance(value, str) else f"{round(value, 2):g}"
+    return f"{everyone} jurors gave {value_words(agreement.value, pair=agreement.pair)} at once"
 
 
 def _unsupported_evidence(verdict: Verdict) -> Iterator[Flag]:
@@ -317,7 +317,8 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
     for move, by_source in groupby(drawn_moves, key=attrgetter("move")):
         owed = list(by_source)
         sources = [drawn.source for drawn in owed]
-        change = f"{move.juror} went from {move.before} to {move.after}"
+        before, after = (value_words(value, pair=transcript.compares) for value in (move.before, move.after))
+        change = f"{move.juror} went from {before} to {after}"
         where = (move.attribute, (move.juror, *sources), (move.entry, move.prior), move.round)
         if (move.entry, move.attribute) in conformed:
             yield Flag("conformity", 2, *where, f"{change}, where most already stood, with no new evidence")
@@ -325,13 +326,11 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
             by = "with new evidence" if owed[0].grounds else "with no new evidence"
             towards = " and ".join(sources)
             read = f"moved towards {towards} after reading {'it' if len(sources) == 1 else 'them'}"
-            yield Flag(
-                "moved-towards", 1, *where, f"{move.juror} {read}: {move.before} to {move.after}, {by}"
-            )
+            yield Flag("moved-towards", 1, *where, f"{move.juror} {read}: {before} to {after}, {by}")
 
 
 def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
-    rounds = verdict.transcript.rounds
+    rounds, pair = verdict.transcript.rounds, verdict.transcript.compares
     for over in overrulings(verdict):
         weight = 3 if over.against_majority else 2 if over.unheard else 1
         who = "the majority" if over.against_majority else " and ".join(over.jurors)
@@ -343,7 +342,7 @@ def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
             over.jurors,
             (over.entry,),
             rounds,
-            f"decided {over.decided} against {who}{unheard}",
+            f"decided {value_words(over.decided, pair=pair)} against {who}{unheard}",
         )
 
 

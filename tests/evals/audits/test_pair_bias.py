@@ -27,6 +27,8 @@ from venire.evals import compare
 from venire.evals.audits.pair_bias import circles
 from venire.evals.statistics.bradley_terry import davidson, length_controlled
 from venire.orchestration.run_session import RunSession, run_session
+from venire.rubrics.ratings import Rating
+from venire.web.people import people_of_run
 
 STRENGTH = {"north": 0.8, "east": 0.0, "south": -0.8}
 POSITION, LABEL, TIE = 0.6, 0.3, -0.5
@@ -99,6 +101,8 @@ def test_a_panels_planted_biases_are_recovered(tmp_path: Path) -> None:
     assert [*found["systems"]] == ["north", "east", "south"]
     assert {bias["stage"] for bias in found["bias"]} == {"final"}
     assert found["triples"] > 0
+    raw = [bias["label"]["p"] for bias in found["bias"]]
+    assert min(bias["label_p_holm"] for bias in found["bias"]) == pytest.approx(min(raw) * len(raw))
 
 
 def test_before_and_after_deliberation_are_told_apart(tmp_path: Path) -> None:
@@ -162,6 +166,11 @@ def test_peoples_preferences_meet_the_jurys_under_whatever_labels(tmp_path: Path
         for row in mine.to_dict("records")
         if row["count"]
     }
+    assert found.kinds["always a tie"] == "floor" and "always a tie" in found.agreement
+    shown = people_of_run(tmp_path / "run", [Rating(*row) for row in rows])
+    assert [shown.median(case.id, "preference") for case in cases[1:6]] == [
+        case.under_labels(-1) for case in cases[1:6]
+    ]
     assert counts == ({(-1, -1): 24} if words == "numbers" else {(-1, -1): 20, (-1, 0): 4})
 
 
@@ -282,7 +291,7 @@ def test_circles_of_three_are_counted() -> None:
     assert (found.circles, found.triples) == (1, 2)
 
 
-def test_a_run_whose_every_comparison_is_hung_is_said_to_be(tmp_path: Path) -> None:
+def test_arms_whose_every_comparison_is_hung_are_said_to_be(tmp_path: Path) -> None:
     """A lens measures one output, so that all of them abstain."""
     cases, run = tmp_path / "p.jsonl", str(tmp_path / "run")
     cases.write_text(json.dumps({"id": "a", "output_a": "x", "output_b": "y"}))
@@ -292,3 +301,16 @@ def test_a_run_whose_every_comparison_is_hung_is_said_to_be(tmp_path: Path) -> N
     told = run_cli(app, ["winrate", run])
 
     assert isinstance(told.exception, VenireError) and "every comparison in it is hung" in str(told.exception)
+
+    jury = tmp_path / "jury.yaml"
+    jury.write_text("name: heard\nprotocol: panel\nseats: [{name: a, model: scripted}]")
+    run_cli(app, ["run", str(cases), "--rubric", "preference", "--jury", str(jury), "-o", run])
+    assert "lens-jury: preference: none of the 1 pairs" in run_cli(app, ["winrate", run]).output
+    found = json.loads(run_cli(app, ["winrate", run, "--json"]).stdout)
+    assert found["without_preference"] == [{"arm": "lens-jury", "attribute": "preference", "pairs": 1}]
+
+
+def test_repeats_that_differ_are_no_contradictions(tmp_path: Path) -> None:
+    found = run(tmp_path / "run", 12, protocol="single", repeats=4)
+
+    assert all(bias["contradictions"] == 0 for bias in found["bias"])

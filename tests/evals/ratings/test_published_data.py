@@ -129,7 +129,7 @@ def test_recorded_evaluators_are_as_accurate_as_seats_of_a_pairwise_jury(tmp_pat
     subset, jurors = "LLMBar/Adversarial/GPTOut", ["GPT-4/Vanilla", "ChatGPT/Vanilla", "PaLM2/Vanilla"]
     recording = as_pairs(llmbar(SHARED / "llmbar", subset=subset))
     store = Store.read(hear_recorded(recording, jurors, tmp_path, repeats=2))
-    votes = pair_votes(store)
+    votes, _ = pair_votes(store)
     right = recording.people.set_index("case")["value"]
     labels = {
         name: case.under_labels(float(right[name])) for name in right.index if (case := store.case(name))
