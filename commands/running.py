@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,7 +176,10 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         cluster=cluster_of(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])
-    if not ended.heard and ended.skipped > _MANY and not options["as_json"]:
+    stopped = ended.limit is not None and ended.limit in signal.Signals.__members__
+    if stopped and not options["as_json"]:
+        say(f"the scores so far: venire show {output}")
+    elif not ended.heard and ended.skipped > _MANY and not options["as_json"]:
         say(f"nothing was left to hear of {ended.skipped} deliberations; their scores: venire show {output}")
     else:
         # The models that were not reached are named on stderr, below.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -302,7 +303,9 @@ def _library_text(group: str, name: str) -> str:
 
     path = Path(name)
     is_file = path.suffix in (".yaml", ".yml") or path.exists()
-    return (path if is_file else library_file(group, name, "file")).read_text(encoding="utf-8")
+    text = (path if is_file else library_file(group, name, "file")).read_text(encoding="utf-8")
+    # The path to its schema leads from the library's folder, not from the user's.
+    return re.sub(r"\A# yaml-language-server: .*\n", "", text)
 
 
 def _many(number: int, singular: str, plural: str = "") -> str:

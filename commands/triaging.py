@@ -37,7 +37,9 @@ _MOST = 20
 @WIDE
 @click.option("--arm", help="The jury to triage; without it, the run's first.")
 @click.option(
-    "--most", type=click.IntRange(min=1), help="Only so many cases; without it 20, or all with --json."
+    "--most",
+    type=click.IntRange(min=1),
+    help="Only so many cases; without it 20, 1000 on a page, all with --json.",
 )
 @click.option(
     "-o",
@@ -114,7 +116,7 @@ def triage(
     if to is not None:
         _export_first(run, docket, to, output, most or _MOST, human, wide=wide, as_json=as_json)
     elif output is not None:
-        write_atomically(output, triage_page(docket, review))
+        write_atomically(output, triage_page(docket, review, most))
         say(f"written: {output}", err=True)
     if as_json:
         print_json(docket_json(str(run), docket, review, most or (_MOST if to else None)))

@@ -282,6 +282,7 @@ async def _run(
                     seed=session.seed,
                     progress=progress,
                     total=left.cases,
+                    elsewhere=left.elsewhere,
                     say=lambda line: console.print(line, highlight=False, markup=False, soft_wrap=True),
                     executor=executor,
                     retry=session.retry,

@@ -47,6 +47,7 @@ async def hear_cases(
     seed: int,
     progress: Progress,
     total: int | None = None,
+    elsewhere: Mapping[str, int] | None = None,
     say: Callable[[str], None] | None = None,
     executor: Executor | None = None,
     retry: bool = False,
@@ -54,7 +55,8 @@ async def hear_cases(
 ) -> RunResult:
     """Have every jury hear every case that `store` does not already hold, `at_once` at a time.
 
-    `total` is how many cases there are, for those who watch the run; `say` is called with a line for each part that changed
+    `total` is how many cases there are, and `elsewhere` by jury how many others it has heard before, for those who watch the
+    run; `say` is called with a line for each part that changed
     since the run was begun; the `executor` hears the cases, in this process unless there is another. With `retry`,
     cases for which a model could not be reached are heard again: what it was not asked then, it is asked now.
     The arms named in `unsure` have models that nobody could ask for free: each hears one case alone before all others
@@ -62,7 +64,12 @@ async def hear_cases(
     """
     tell = say or _silent
     executor = executor or LocalExecutor(rubric, court)
-    arms = [await _add_arm(jury, rubric, store, court, seed, total, tell) for jury in juries]
+    before = elsewhere or {}
+    totals = [None if total is None else total + before.get(jury.name, 0) for jury in juries]
+    arms = [
+        await _add_arm(jury, rubric, store, court, seed, cases_in_all, tell)
+        for jury, cases_in_all in zip(juries, totals, strict=True)
+    ]
     work: Iterator[_Item] = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
     unfinished = Unfinished(store)
@@ -286,24 +293,26 @@ async def work_left(
 ) -> WorkLeft:
     """Read every case once: those of `juries` that have not heard it as it is now; with `retry`, with every model reached."""
     if store is None:
-        return WorkLeft(sum(1 for _ in cases), juries)
+        return WorkLeft(sum(1 for _ in cases), juries, {})
     numbers: dict[str, int] = {}
     for jury in juries:
         manifest = arm_manifest(rubric, jury, seed=seed, scored=scored, prices=prices)
         number = store.arm_number(jury.name, arm_fingerprint(manifest))
-        if number is not None:
+        if number is not None and store.heard_cases(number):
             numbers[jury.name] = number
-    total = 0
+    elsewhere = {name: store.heard_cases(number) for name, number in numbers.items()}
+    total, finished = 0, set(numbers)
     for case in cases:
         total += 1
         if not numbers:
             continue
         mark = case_fingerprint(case)
-        for name, number in list(numbers.items()):
+        for name, number in numbers.items():
             heard = await store.last_hearing(number, case.id)
-            if must_be_heard(store, heard, mark, retry=retry):
-                del numbers[name]
-    return WorkLeft(total, [jury for jury in juries if jury.name not in numbers])
+            elsewhere[name] -= heard is not None
+            if name in finished and must_be_heard(store, heard, mark, retry=retry):
+                finished.discard(name)
+    return WorkLeft(total, [jury for jury in juries if jury.name not in finished], elsewhere)
 
 
 class WorkLeft(NamedTuple):
@@ -311,6 +320,8 @@ class WorkLeft(NamedTuple):
 
     cases: int
     juries: Sequence[Jury]
+    elsewhere: Mapping[str, int]
+    """By jury, how many cases it has heard that are not among these."""
 
 
 def must_be_heard(store: Store, heard: Hearing | None, fingerprint: str, *, retry: bool) -> bool:

@@ -352,11 +352,19 @@ def docket_json(run: str, docket: Docket, told: Section | None, most: int | None
     return {"run": run, "arm": docket.arm, "rule": RULE, "signals": SIGNALS, "cases": cases, "review": review}
 
 
-def triage_page(docket: Docket, told: Section | None) -> str:
-    """The whole page: how good the order is, where people rated, then the cases in it."""
+PAGE = 1000
+"""Cases on a page, unless more are asked for."""
+
+
+def triage_page(docket: Docket, told: Section | None, most: int | None = None) -> str:
+    """The whole page: how good the order is, where people rated, then the first cases in it."""
     heads = {"place": "place", "case": "case", "priority": "priority", "undecided": "no verdict"}
     heads |= {name: name.replace("_", " ") for name in SIGNALS} | {"why": "why"}
-    listed = docket.cases.assign(why=["; ".join(words) for words in docket.cases["reasons"]])
+    first_rows = docket.first(most or PAGE)
+    listed = first_rows.assign(why=["; ".join(words) for words in first_rows["reasons"]])
+    shown = (
+        len(listed) if len(listed) == len(docket.cases) else f"the first {len(listed)} of {len(docket.cases)}"
+    )
     body = [
         section_part(told) if told else None,
         section(
@@ -366,4 +374,4 @@ def triage_page(docket: Docket, told: Section | None) -> str:
             table("cases", listed, heads),
         ),
     ]
-    return page("Which cases a person should see first", f"{docket.arm}, {len(docket.cases)} cases", body)
+    return page("Which cases a person should see first", f"{docket.arm}, {shown} cases", body)

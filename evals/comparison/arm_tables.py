@@ -38,7 +38,8 @@ def arm_agreement(sheet: Sheet, arm: str, kind: str) -> dict[str, dict[str, Esti
         else:
             people = sheet.reference(attribute, without=arm if kind == "person" else None)
             estimates = coefficients(pairs(rows["cluster"], rows[arm], people), asked.scale)
-            found[attribute] = {name: each.out_of(len(rows)) for name, each in estimates.items()}
+            rated, unit = int(people.notna().sum()), "scores" if attribute == OVERALL else "cases"
+            found[attribute] = {name: each.out_of(rated, unit) for name, each in estimates.items()}
     return found
 
 

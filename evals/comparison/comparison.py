@@ -243,7 +243,9 @@ def compare(
     store = run if isinstance(run, Store) else Store.read(run)
     try:
         baselines = partial(text_baselines, progress=progress, more=metrics, normal=normal)
-        evidence = gather(store, ratings, rescore=rescore, baselines=baselines, rule=reference)
+        evidence = gather(
+            store, ratings, rescore=rescore, baselines=baselines, rule=reference, rated_only=True
+        )
     finally:
         if store is not run:
             store.release()
@@ -369,7 +371,7 @@ def _on_rated_cases(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
 
 def _nothing_to_compare(evidence: Evidence) -> VenireError:
     """Why the run and the ratings share no score: none was reached, all is hung, or they are about other cases."""
-    if evidence.arms.empty and evidence.abstentions.empty:
+    if not evidence.costs["cases"].sum():
         return VenireError(
             "the run has no verdict yet", remedy="the command that made the run goes on where it stopped"
         )

@@ -151,6 +151,7 @@ def gather(
     baselines: TextBaselines | None = None,
     rule: Rule | None = None,
     columns: Sequence[str] = (),
+    rated_only: bool = False,
 ) -> Evidence:
     """The run in `store` beside the ratings in `human`; the raters in `rescore` are a second panel.
 
@@ -158,6 +159,7 @@ def gather(
         baselines: Without them, which take their time over long texts, no case's text is set beside its reference.
         rule: How people's ratings of a question become its reference.
         columns: Metadata of the cases to keep beside what is known of each.
+        rated_only: Keep the rows of cases that people rated; costs and stops are of all cases either way.
     """
     arms = store.arms()
     questions = rubric_questions(*(arm.rubric for arm in arms))
@@ -168,19 +170,20 @@ def gather(
         first_panel, questions, taken=set(kinds), cases=store.case_ids(), more_to_come=unfinished
     )
     rescored, further = check_ratings(second_panel, questions, taken=set(kinds))
-    ratings, ballots, costs, stops, moments, abstentions, rounds, blind, changes = arm_tables(
+    rated = {*people["case"].astype(str), *rescored["case"].astype(str)} if rated_only else None
+    ratings, ballots, moments, abstentions, rounds, blind, changes, costs, stops = arm_tables(
         store,
         ArmRatings(),
         JurorRatings(),
-        ArmCosts(),
-        ArmStops(),
         ArmMoments(),
         ArmAbstentions(),
         RoundVotes(),
         BlindCounts(),
         VoteChanges(),
+        totals=(ArmCosts(), ArmStops()),
+        cases=rated,
     )
-    cases, texts, parts = _cases(store, columns)
+    cases, texts, parts = _cases(store, columns, rated)
     torn = shared_group_note(parts, groups_in(cases), SPLIT)
     likeness, unmeasured = _likeness(texts, baselines)
     return Evidence(
@@ -236,14 +239,14 @@ def is_unfinished(store: Store) -> bool:
 
 
 def _cases(
-    store: Store, further: Sequence[str]
+    store: Store, further: Sequence[str], only: Collection[str] | None
 ) -> tuple[pd.DataFrame, dict[str, tuple[str, str]], dict[str, str]]:
     """What each case is like; by case its output beside its reference text, where there is one; and its part of a split, where it names one."""
     rows: list[dict[str, object]] = []
     texts: dict[str, tuple[str, str]] = {}
     parts: dict[str, str] = {}
     for name in store.case_ids():
-        case = store.case(name)
+        case = store.case(name) if only is None or name in only else None
         if case is None:
             continue
         has_texts, pair = not store.redacted, case.output_b is not None

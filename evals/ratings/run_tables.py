@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import ClassVar, NamedTuple, Protocol
 
 import pandas as pd
 
@@ -41,61 +42,72 @@ class Collector(Protocol):
     def table(self) -> pd.DataFrame: ...
 
 
-def arm_tables(store: Store, *collectors: Collector) -> list[pd.DataFrame]:
-    """The table of each collector. Every deliberation is read once, and counted once, for all of them.
+def arm_tables(
+    store: Store,
+    *collectors: Collector,
+    totals: Sequence[Collector] = (),
+    cases: Collection[str] | None = None,
+) -> list[pd.DataFrame]:
+    """The table of each collector, then of each of `totals`. Every deliberation is read once, and counted once, for all of them.
 
-    Preferences are between the outputs of a pair as the cases' file names them: below 0 for `output_a`.
+    `cases` are the only ones that go into tables; `totals`, which keep sums, are always of all. Preferences are between the
+    outputs of a pair as the cases' file names them: below 0 for `output_a`.
     """
     for arm, verdict in verdicts(store, written=True):
-        for collector in collectors:
+        wanted = collectors if cases is None or verdict.case in cases else ()
+        for collector in (*wanted, *totals):
             collector.add(arm, verdict)
-    return [collector.table() for collector in collectors]
+    return [collector.table() for collector in (*collectors, *totals)]
 
 
-class ArmRatings:
-    """One row for each outcome that was reached, the arm's name as the rater. What is hung has no row."""
+class Rows:
+    """The rows of a table, held by column, equal words once: a run has millions of them."""
+
+    columns: ClassVar[Sequence[str]]
 
     def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
+        self._columns: dict[str, list[object]] = {name: [] for name in self.columns}
+        self._words: dict[str, str] = {}
 
-    def add(self, arm: Arm, verdict: Verdict) -> None:
-        self._rows += [
-            (verdict.case, arm.name, name, outcome.value)
-            for name, outcome in verdict.outcomes.items()
-            if outcome.status == "reached"
-        ]
+    def append(self, *row: object) -> None:
+        for column, cell in zip(self._columns.values(), row, strict=True):
+            column.append(self._words.setdefault(cell, cell) if isinstance(cell, str) else cell)
 
     def table(self) -> pd.DataFrame:
-        return pd.DataFrame(self._rows, columns=list(VALUES))
+        return pd.DataFrame(self._columns)
 
 
-class ArmAbstentions:
+class ArmRatings(Rows):
+    """One row for each outcome that was reached, the arm's name as the rater. What is hung has no row."""
+
+    columns = VALUES
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        for name, outcome in verdict.outcomes.items():
+            if outcome.status == "reached":
+                self.append(verdict.case, arm.name, name, outcome.value)
+
+
+class ArmAbstentions(Rows):
     """One row for each outcome that is hung, the arm's name as the rater: `case`, `rater`, `attribute`, `why`, and whether a
     model could not be reached (`unreached`)."""
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
+    columns = (*VALUES[:3], "why", "unreached")
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         unreached = verdict.transcript.unreached
-        self._rows += [
-            (verdict.case, arm.name, name, outcome.why, unreached)
-            for name, outcome in verdict.outcomes.items()
-            if outcome.status == "hung"
-        ]
-
-    def table(self) -> pd.DataFrame:
-        return pd.DataFrame(self._rows, columns=[*VALUES[:3], "why", "unreached"])
+        for name, outcome in verdict.outcomes.items():
+            if outcome.status == "hung":
+                self.append(verdict.case, arm.name, name, outcome.why, unreached)
 
 
-class JurorRatings:
+class JurorRatings(Rows):
     """One row for each vote that stands when an arm is counted: a judge's repeats are jurors of their own.
 
     Columns: `arm`, `case`, `juror`, `seat` (whose vote or repeat it is), `model`, `attribute`, `value`.
     """
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
+    columns = ("arm", "case", "juror", "seat", "model", "attribute", "value")
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         models = {seat.name: seat.model or "" for seat in arm.jury.seats}
@@ -105,42 +117,33 @@ class JurorRatings:
                     continue
                 seat = juror if juror in models else juror.rsplit("#", 1)[0]
                 voter = (arm.name, verdict.case, juror, seat, models.get(seat, ""))
-                self._rows.append((*voter, attribute, ballot.vote.value))
-
-    def table(self) -> pd.DataFrame:
-        columns = ["arm", "case", "juror", "seat", "model", "attribute", "value"]
-        return pd.DataFrame(self._rows, columns=columns)
+                self.append(*voter, attribute, ballot.vote.value)
 
 
-class RoundVotes:
+class RoundVotes(Rows):
     """One row for each vote of a jury of two seats or more, round by round: `arm`, `case`, `juror`, `attribute`, `round`, `value`.
 
     An abstention is a row with a blank value; what a seat found not applicable, or was not asked, has none.
     """
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
+    columns = ("arm", "case", "juror", "attribute", "round", "value")
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         if len(arm.jury.seats) < 2:
             return
         for entry in verdict.transcript.ballots:
-            if entry.speaker in verdict.transcript.seats:
-                self._rows += [
-                    (arm.name, verdict.case, entry.speaker, vote.attribute, entry.round, vote.value)
-                    for vote in entry.ballot.votes
-                    if vote.value != NOT_APPLICABLE
-                ]
-        self._rows += [
-            (arm.name, verdict.case, entry.speaker, attribute, entry.round, None)
-            for entry in verdict.transcript.abstentions
-            if entry.speaker in verdict.transcript.seats
-            for attribute in _abstained_from(entry.abstention)
-        ]
+            for vote in entry.ballot.votes if entry.speaker in verdict.transcript.seats else ():
+                if vote.value != NOT_APPLICABLE:
+                    self.append(
+                        arm.name, verdict.case, entry.speaker, vote.attribute, entry.round, vote.value
+                    )
+        for failure in verdict.transcript.abstentions:
+            if failure.speaker in verdict.transcript.seats:
+                for attribute in _abstained_from(failure.abstention):
+                    self.append(arm.name, verdict.case, failure.speaker, attribute, failure.round, None)
 
     def table(self) -> pd.DataFrame:
-        columns = ["arm", "case", "juror", "attribute", "round", "value"]
-        votes = pd.DataFrame(self._rows, columns=columns)
+        votes = super().table()
         # A juror who spoke twice in one round stands where it last gave a value.
         votes = votes.assign(voted=votes["value"].notna()).sort_values("voted", kind="stable")
         last_votes = votes.drop_duplicates(["arm", "case", "juror", "attribute", "round"], keep="last")
@@ -151,7 +154,7 @@ UNITS: tuple[CostUnit, ...] = ("calls", "tokens", "usd")
 COSTS = (*UNITS, "seconds")
 
 
-class BlindCounts:
+class BlindCounts(Rows):
     """What each deliberating arm found, beside the count of its own blind first ballots: one row a question.
 
     Columns: `arm`, `case`, `attribute`, `final`, `blind` (no value where that verdict is hung or does not apply), `rule` (of the
@@ -159,8 +162,16 @@ class BlindCounts:
     likewise `tokens`, `usd` and `seconds`.
     """
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
+    columns = (
+        "arm",
+        "case",
+        "attribute",
+        "final",
+        "blind",
+        "rule",
+        *COSTS,
+        *(f"blind_{name}" for name in COSTS),
+    )
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         if not deliberates(arm.jury):
@@ -172,22 +183,16 @@ class BlindCounts:
             for cost in (cost_in_all, blind_cost)
             for amount in ((*map(cost.amount, UNITS), cost.seconds) if cost else [math.nan] * len(COSTS))
         ]
-        self._rows += [
-            (arm.name, verdict.case, name, outcome.value, blind[name].value if blind else None,
-             blind_rule(arm.jury) if blind else "", *spent)
-            for name, outcome in verdict.outcomes.items()
-        ]  # fmt: skip
-
-    def table(self) -> pd.DataFrame:
-        columns = ["arm", "case", "attribute", "final", "blind", "rule", *COSTS, *(f"blind_{name}" for name in COSTS)]  # fmt: skip
-        return pd.DataFrame(self._rows, columns=columns)
+        rule = blind_rule(arm.jury) if blind else ""
+        for name, outcome in verdict.outcomes.items():
+            first = blind[name].value if blind else None
+            self.append(arm.name, verdict.case, name, outcome.value, first, rule, *spent)
 
 
-class VoteChanges:
+class VoteChanges(Rows):
     """One row for each seat of a deliberating arm that voted blind on a question: `arm`, `case`, `juror`, `attribute`, `first`, `last`."""
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[object, ...]] = []
+    columns = ("arm", "case", "juror", "attribute", "first", "last")
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         if not deliberates(arm.jury):
@@ -198,10 +203,7 @@ class VoteChanges:
                 ballot = standing.get(attribute, {}).get(juror)
                 values = (cast.vote.value, ballot.vote.value) if ballot else (NOT_APPLICABLE,)
                 if NOT_APPLICABLE not in values:
-                    self._rows.append((arm.name, verdict.case, juror, attribute, *values))
-
-    def table(self) -> pd.DataFrame:
-        return pd.DataFrame(self._rows, columns=["arm", "case", "juror", "attribute", "first", "last"])
+                    self.append(arm.name, verdict.case, juror, attribute, *values)
 
 
 def _abstained_from(abstention: Abstention) -> tuple[str, ...]:
@@ -240,14 +242,14 @@ class ArmStops:
     """How often each arm stopped for which reason: `arm`, `reason`, `limit`, `cases`."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[str, str, str]] = []
+        self._cases: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
-        self._rows.append((arm.name, verdict.stop.reason, verdict.stop.limit or ""))
+        self._cases[arm.name, verdict.stop.reason, verdict.stop.limit or ""] += 1
 
     def table(self) -> pd.DataFrame:
-        stops = pd.DataFrame(self._rows, columns=["arm", "reason", "limit"])
-        return stops.groupby(["arm", "reason", "limit"], sort=False).size().rename("cases").reset_index()
+        rows = [(*stop, number) for stop, number in self._cases.items()]
+        return pd.DataFrame(rows, columns=["arm", "reason", "limit", "cases"])
 
 
 class _Read(NamedTuple):

@@ -25,6 +25,8 @@ class Estimate:
     """The two-sided p of a true value of zero, where the method has one."""
     of: int = 0
     """The cases that there were, of which `n` could be used; 0 where nobody counted."""
+    unit: str = "cases"
+    """What `n` and `of` count."""
 
     @property
     def defined(self) -> bool:
@@ -35,11 +37,11 @@ class Estimate:
         """How few of the cases it rests on, where these are fewer than ten or less than half; otherwise nothing."""
         if not self.defined or not self.of or (self.n >= FEW_CASES and 2 * self.n >= self.of):
             return ""
-        return f"from {self.n} of {self.of} cases"
+        return f"from {self.n} of {self.of} {self.unit}"
 
-    def out_of(self, cases: int) -> "Estimate":
-        """The estimate, told how many cases there were: where it rests on few, its note begins with that."""
-        estimate = replace(self, of=cases)
+    def out_of(self, cases: int, unit: str = "cases") -> "Estimate":
+        """The estimate, told how many cases there were, or scores: where it rests on few, its note begins with that."""
+        estimate = replace(self, of=cases, unit=unit)
         return replace(estimate, note="; ".join(filter(None, (estimate.few, self.note))))
 
 

@@ -7,7 +7,14 @@ import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-import networkx as nx
+from ...rubrics.errors import MissingExtra
+
+try:
+    import networkx as nx
+except ImportError:
+    raise MissingExtra(
+        "a graph needs networkx, which is not installed", remedy="pip install networkx"
+    ) from None
 
 from ..transcript import (
     Abstained,

@@ -16,14 +16,15 @@ from ...rubrics.errors import VenireError, safe
 from ...rubrics.files import nearest
 from ...rubrics.ratings import Rating
 from ..counting import counting_rule
-from ..record import Location, Store
+from ..deliberate import recount
+from ..record import Arm, Location, Store
 from ..record.private_files import open_private
 from ..verdict import Verdict
 from .analysis import Census, Flag, flags_across_arms, instant_agreements, interest
 from .analysis.census import Share
 from .claim_card import claim_card, people_lines, show_card
 from .console import SafeStream
-from .export import ExportedRun, export_format, verdicts, write_json
+from .export import ExportedRun, export_format, learned_count, verdicts, write_json
 from .show import WEIGHTS, show
 from .side_by_side import beside_parent, replay_json, replay_view
 
@@ -140,12 +141,19 @@ def _known_arm(store: Store, arm: str | None) -> None:
 def summarise(store: Store, console: Console, reword: Rewording = _as_found) -> None:
     """Print what the run as a whole shows. Reads every deliberation once for each arm."""
     looks: list[tuple[float, int, Verdict, tuple[Flag, ...]]] = []
-    number = 0
-    for arm in store.arms():
+    number, arms = 0, store.arms()
+    learned = {arm.id: learned_count(store, arm) for arm in arms}
+
+    def heard(arm: Arm, case: str | None = None) -> Iterator[Verdict]:
+        for transcript in store.transcripts(arm, case):
+            yield recount(transcript, arm.rubric, arm.jury, learned=learned[arm.id])
+
+    for arm in arms:
         census = Census()
-        for _, verdict in verdicts(store, arm=arm.name):
+        for verdict in heard(arm):
             at_once = instant_agreements(verdict.transcript, arm.rubric)
-            others = list(_others(store, arm.name, verdict.case)) if at_once else []
+            rest = [other for other in arms if other.id != arm.id] if at_once else []
+            others = [found for other in rest for found in heard(other, verdict.case)]
             found = flags_across_arms(verdict, arm.rubric, others)
             census.add(verdict, arm.rubric, arm.jury, found)
             number += 1
@@ -154,12 +162,6 @@ def summarise(store: Store, console: Console, reword: Rewording = _as_found) -> 
                 heapq.heappop(looks)
         console.print(_arm(arm.name, census))
     console.print(_look_first(sorted(looks, key=lambda look: look[:2], reverse=True), reword))
-
-
-def _others(store: Store, arm: str, case: str) -> Iterator[Verdict]:
-    for found, verdict in verdicts(store, case=case):
-        if found.name != arm:
-            yield verdict
 
 
 def _arm(name: str, census: Census) -> RenderableType:

@@ -64,7 +64,7 @@ class Hearing(NamedTuple):
 
 
 class ArmProgress(NamedTuple):
-    """How many cases an arm has finished, of `cases` that its last run session was to hear (None: not known)."""
+    """How many cases an arm has finished, of `cases`: those of its last run session and those it had heard before (None: not known)."""
 
     arm: str
     done: int
@@ -114,8 +114,13 @@ class Reader:
 
     def transcripts(self, arm: Arm, case: str | None = None) -> Iterator[Transcript]:
         """The arm's transcripts in the order of the case file; the latest where a case was changed and heard again."""
-        only, values = ("AND case_id = ?", (case,)) if case is not None else ("", ())
-        yield from self._latest(arm, only, values)
+        if case is None:
+            yield from self._latest(arm)
+            return
+        # By the index of cases: in the order of the file, the database would scan the whole arm for it.
+        sql = "SELECT content FROM transcripts WHERE case_id = ? AND arm = ? ORDER BY id DESC LIMIT 1"
+        for (content,) in self._database.rows(sql, (case, arm.id)):
+            yield self._parse_stored(Transcript, content)
 
     def transcripts_without_a_model(self, arm: Arm) -> Iterator[Transcript]:
         """Those of the arm's transcripts in which a model, a juror's or the orchestrator's, could not be reached."""
@@ -124,7 +129,7 @@ class Reader:
         likely = self._latest(arm, f"AND ({words})", tuple(f'%"{reason}"%' for reason in UNREACHED))
         yield from (transcript for transcript in likely if transcript.unreached)
 
-    def _latest(self, arm: Arm, only: str, values: tuple[str, ...]) -> Iterator[Transcript]:
+    def _latest(self, arm: Arm, only: str = "", values: tuple[str, ...] = ()) -> Iterator[Transcript]:
         position, number = -1, 0
         while True:
             rows = self._database.rows(
@@ -224,13 +229,18 @@ class Reader:
         return [self._progress(arm, since) for arm in self.arms()]
 
     def _progress(self, arm: Arm, since: float) -> ArmProgress:
-        ((done, last),) = self._database.rows(
-            "SELECT count(DISTINCT case_id), max(finished_at) FROM transcripts WHERE arm = ?", (arm.id,)
-        )
+        ((last,),) = self._database.rows("SELECT max(finished_at) FROM transcripts WHERE arm = ?", (arm.id,))
         ((recent,),) = self._database.rows(
             "SELECT count(*) FROM transcripts WHERE finished_at >= ? AND arm = ?", (since, arm.id)
         )
         ((cases, started),) = self._database.rows(
             "SELECT cases, started_at FROM sittings WHERE arm = ? ORDER BY id DESC LIMIT 1", (arm.id,)
         )
-        return ArmProgress(arm.name, done, cases, started, last, recent)
+        return ArmProgress(arm.name, self.heard_cases(arm.id), cases, started, last, recent)
+
+    def heard_cases(self, arm: int) -> int:
+        """How many cases the arm with this number has heard."""
+        ((number,),) = self._database.rows(
+            "SELECT count(DISTINCT case_id) FROM transcripts WHERE arm = ?", (arm,)
+        )
+        return number

@@ -70,6 +70,7 @@ def test_a_sheet_with_ratings_becomes_a_study_that_can_be_planned(tmp_path: Path
     rubric = load_rubric(tmp_path / "p" / "rubric.yaml")
     assert rubric.names == ("clinically_useful",)
     assert load_jury(tmp_path / "p" / "jury.yaml").name == "lens-jury"
+    assert "$schema" not in (tmp_path / "p" / "jury.yaml").read_text()
     with (tmp_path / "p" / "ratings.csv").open() as file:
         ratings = list(csv.DictReader(file))
     assert len(ratings) == 12

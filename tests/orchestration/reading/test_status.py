@@ -59,6 +59,19 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
     assert after["arms"][0]["eta_seconds"] is None
 
 
+def test_a_second_file_of_cases_is_added_to_the_total(tmp_path: Path) -> None:
+    with ProviderServer(jury_of(ANSWERS)) as server:
+        command = write_run(tmp_path, server.url, protocol="panel")
+        assert venire(*command, cwd=tmp_path).returncode == 0
+        cases = tmp_path / str(command[1])
+        rows = [json.loads(line) for line in cases.read_text().splitlines()]
+        cases.write_text("".join(json.dumps({**row, "id": f"{row['id']}-b"}) + "\n" for row in rows))
+        assert venire(*command, cwd=tmp_path).returncode == 0
+    (arm,) = json.loads(venire("status", str(command[-1]), "--json", cwd=tmp_path).stdout)["arms"]
+
+    assert (arm["done"], arm["total"]) == (8, 8)
+
+
 def test_status_of_no_run_is_two_lines(tmp_path: Path) -> None:
     ended = venire("status", "nowhere", cwd=tmp_path)
 
