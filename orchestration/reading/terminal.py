@@ -144,16 +144,16 @@ def summarise(store: Store, console: Console, reword: Rewording = _as_found) -> 
     number, arms = 0, store.arms()
     learned = {arm.id: learned_count(store, arm) for arm in arms}
 
-    def heard(arm: Arm, case: str | None = None) -> Iterator[Verdict]:
+    def verdicts_of(arm: Arm, case: str | None = None) -> Iterator[Verdict]:
         for transcript in store.transcripts(arm, case):
             yield recount(transcript, arm.rubric, arm.jury, learned=learned[arm.id])
 
     for arm in arms:
         census = Census()
-        for verdict in heard(arm):
+        for verdict in verdicts_of(arm):
             at_once = instant_agreements(verdict.transcript, arm.rubric)
             rest = [other for other in arms if other.id != arm.id] if at_once else []
-            others = [found for other in rest for found in heard(other, verdict.case)]
+            others = [found for other in rest for found in verdicts_of(other, verdict.case)]
             found = flags_across_arms(verdict, arm.rubric, others)
             census.add(verdict, arm.rubric, arm.jury, found)
             number += 1
