@@ -37,6 +37,8 @@ types: $(VENV)/.test | .editable/venire
 # The tests start the command line thousands of times: without bytecode each start compiles the package anew. Four workers on two cores,
 # since half of their time is waiting for a browser, a server or a database.
 unit: export PYTHONDONTWRITEBYTECODE :=
+# Threads of OpenBLAS that wait for each other take more time than the small matrices of the tests.
+unit: export OPENBLAS_NUM_THREADS := 1
 unit: $(VENV)/.test $(HOSTS)/.ready
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
