@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..orchestration.reading.status import UnreachedModel
+    from ..personas import Jury
 
 Command = Callable[..., Any]
 
@@ -94,6 +95,18 @@ class Registered(click.Option):
 
         self.help = f"{self.begins}: {', '.join(registered_plugins(self.group))}."
         return super().get_help_record(ctx)
+
+
+def seated(jury: Jury, model: str | None, base_url: str | None) -> Jury:
+    """The jury with `model` in every seat that names none; at a terminal, the embedded model is offered where there is no other."""
+    from ..orchestration.deliberate import seats_without_model
+
+    filled = jury.fill(model=model, base_url=base_url)
+    if (unnamed := seats_without_model(filled)) and sys.stdin.isatty() and sys.stderr.isatty():
+        say(f"no model is named for {', '.join(unnamed)} of the jury {jury.name!r}", err=True)
+        question = "Judge with the small embedded model, which is for trying things out?"
+        return filled.fill(model="local") if click.confirm(question, default=False, err=True) else filled
+    return filled
 
 
 def location(run: str) -> Path | str:

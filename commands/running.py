@@ -30,6 +30,7 @@ from .options import (
     print_json,
     report,
     say,
+    seated,
     sheet_option,
 )
 
@@ -153,13 +154,11 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
         model = f"local/{gguf}"
-    seated = [
-        _under(load_jury(name), options["protocol"]).fill(model=model, base_url=base_url) for name in juries
-    ]
+    filled = [seated(_under(load_jury(name), options["protocol"]), model, base_url) for name in juries]
     session = RunSession(
         cases=pairs_among(load_cases(cases), against=options["against"]) if options["pairs"] else cases,
         rubric=asked,
-        juries=seated,
+        juries=filled,
         folder=output,
         max_usd=options["max_usd"],
         max_tokens=options["max_tokens"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .options import BASE_URL, IN_FLIGHT, MODEL, location, say
+from .options import BASE_URL, IN_FLIGHT, MODEL, location, say, seated
 
 Command = Callable[..., Any]
 
@@ -118,5 +118,5 @@ def _serve(server: Command, rubric: str, jury: str, output: Path | str, options:
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
-    seated = load_jury(jury).fill(model=options.pop("model"), base_url=options.pop("base_url"))
-    server(load_rubric(rubric), seated, output, ServiceConfig(**options), partial(say, err=True))
+    filled = seated(load_jury(jury), options.pop("model"), options.pop("base_url"))
+    server(load_rubric(rubric), filled, output, ServiceConfig(**options), partial(say, err=True))

@@ -165,9 +165,8 @@ def _project(
         jury = "stances" if yes else _choose_jury()
     if model is None and not yes and any(seat.model is None for seat in load_jury(jury).seats):
         model = click.prompt(
-            "Which model answers? (such as openai/gpt-4o-mini; empty: the small one that comes with venire)",
-            default="",
-            show_default=False,
+            "Which model judges? (such as openai/gpt-4o-mini; local: the small embedded one, for trying things out)",
+            err=True,
         )
     load_jury(jury)
     single_jury = "lens-single" if jury == "lens-jury" else "single"

@@ -15,7 +15,7 @@ from ..agents.providers import Preflight
 from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
 from ..rubrics.case import Case
-from ..rubrics.errors import ModelUnreachable, VenireError
+from ..rubrics.errors import ModelNotNamed, ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric, load_rubric
 from .acceptance import judged_by, refuse_other_jury
 from .bench import Court
@@ -36,11 +36,12 @@ async def deliberate(
     model: str | None = None,
     base_url: str | None = None,
 ) -> Verdict:
-    """The verdict of `jury` on `case`; `model` fills seats that name none, else the embedded model does.
+    """The verdict of `jury` on `case`; `model` fills seats that name none.
 
     `rubric` and `jury` are each the thing itself, a file, or a name from the library.
 
     Raises:
+        ModelNotNamed: A seat names no model, and none is given.
         ModelUnreachable: A model cannot be reached, which is asked first; or not one seat could be when the case was heard.
     """
     refuse_text(case)
@@ -176,8 +177,41 @@ class FirstCaseGate:
 
 
 def models_asked(jury: Jury) -> list[ModelSettings]:
-    """The settings of every seat that a jury asks, its orchestrator's where one presides."""
-    return [*jury.seats, *([jury.orchestrator] if protocol(jury.protocol).orchestrator else [])]
+    """The settings of every seat that a jury asks, its orchestrator's where one presides.
+
+    Raises:
+        ModelNotNamed: A seat names no model. Which model judges is the user's to say: none is chosen for it.
+    """
+    if unnamed := seats_without_model(jury):
+        seats = f"the seat {unnamed[0]!r}" if len(unnamed) == 1 else f"the seats {', '.join(unnamed)}"
+        raise ModelNotNamed(f"no model is named for {seats} of the jury {jury.name!r}", remedy=NAME_A_MODEL)
+    return list(_asked_seats(jury).values())
+
+
+NAME_A_MODEL = (
+    "name one with --model NAME (model= in Python, --venire-model in pytest, model: in a study file), "
+    "or with model: NAME at the seat in the jury file, or take the small embedded model, which is for trying things out: --model local"
+)
+
+
+def seats_without_model(jury: Jury) -> list[str]:
+    """The names of the seats that a jury asks and that name no model."""
+    return [name for name, settings in _asked_seats(jury).items() if not settings.model]
+
+
+def models_line(juries: Iterable[Jury]) -> str:
+    """One line that says which models are asked."""
+    models = dict.fromkeys(str(settings.model) for jury in juries for settings in models_asked(jury))
+    names = [
+        f"{name} (the small embedded model, for trying things out)" if name == "local" else name
+        for name in models
+    ]
+    return f"models asked: {', '.join(names)}"
+
+
+def _asked_seats(jury: Jury) -> dict[str, ModelSettings]:
+    presiding = {"orchestrator": jury.orchestrator} if protocol(jury.protocol).orchestrator else {}
+    return {**{seat.name: seat for seat in jury.seats}, **presiding}
 
 
 def ready(jury: Jury, court: Court, rubric: Rubric) -> None:
@@ -187,8 +221,9 @@ def ready(jury: Jury, court: Court, rubric: Rubric) -> None:
 
 
 def check_protocol(jury: Jury, rubric: Rubric) -> None:
-    """Refuse a jury whose protocol cannot be followed as it stands, or cannot answer `rubric`."""
+    """Refuse a jury with a seat that names no model, or whose protocol cannot be followed as it stands or cannot answer `rubric`."""
     way = protocol(jury.protocol)
+    models_asked(jury)
     if way.prompts is not None and not way.prompts.names:
         raise VenireError(
             f"the protocol {jury.protocol!r} comes without its prompts ({way.prompts.folder} has no .md file)",

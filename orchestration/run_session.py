@@ -24,7 +24,7 @@ from ..rubrics.claim import claims_of_no_case
 from ..rubrics.errors import ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric
 from .bench import Court, Listener
-from .deliberate import check_protocol, models_asked, ready, refuse_unreadable, suited_jury
+from .deliberate import check_protocol, models_asked, models_line, ready, refuse_unreadable, suited_jury
 from .executors import Cluster, ExecutorFactory, ExecutorJob, executor_factory
 from .reading.console import RunProgress
 from .record import Location, Store
@@ -141,6 +141,8 @@ def _check_and_run(
         if store is not None:
             store.close_sync()
         raise
+    if left.juries and not quiet:
+        console.print(models_line(left.juries), highlight=False, markup=False, soft_wrap=True)
     if not left.juries:
         # Nothing is left to hear: no worker need be started for it, and no case read again.
         session = replace(session, executor="local", cases=())

@@ -356,7 +356,7 @@ class Jury(BaseModel):
         return self.model_copy(update={"protocol": protocol, "options": default_options(protocol)})
 
     def fill(self, *, model: str | None, base_url: str | None = None) -> Jury:
-        """The jury with `model` in every seat that names none, the orchestrator's included.
+        """The jury with `model`, where there is one, in every seat that names none, the orchestrator's included.
 
         `base_url` goes with it, and to every `server/` seat that names no address.
         """
@@ -365,7 +365,7 @@ class Jury(BaseModel):
             if settings.model and not settings.model.startswith("server/"):
                 return {}
             return {
-                "model": settings.model or model or "local",
+                "model": settings.model or model,
                 "base_url": settings.base_url or base_url,
             }
 

@@ -23,6 +23,10 @@ class InvalidFile(VenireError):
     """A file that a user wrote cannot be used as it stands."""
 
 
+class ModelNotNamed(VenireError):
+    """A seat that is to be asked names no model."""
+
+
 class ModelUnreachable(VenireError):
     """A model that a jury names cannot be asked: no key, a dead address, a refused key, an unknown name."""
 

@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def jury(request: pytest.FixtureRequest) -> JuryBox:
     """The jury that the settings or the test's `jury` marker name."""
-    from ...rubrics.errors import VenireError
+    from ...rubrics.errors import ModelNotNamed, VenireError
     from .sitting import convene
 
     marker = request.node.get_closest_marker("jury")
@@ -66,6 +66,8 @@ def jury(request: pytest.FixtureRequest) -> JuryBox:
         )
     try:
         return JuryBox(convene(**options), request.node, getattr(request, "param", 0))
+    except ModelNotNamed as error:
+        pytest.exit(str(error), returncode=2)
     except VenireError as error:
         pytest.fail(str(error), pytrace=False)
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ...orchestration.deliberate import models_line
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Location, Store
 from ...orchestration.record.manifest import case_fingerprint
@@ -133,8 +134,10 @@ class ServiceConfig:
 
 
 @contextmanager
-def open_queue(rubric: Rubric, jury: Jury, record: Location, config: ServiceConfig) -> Iterator[JudgeQueue]:
-    """The jury in session on its record, and the queue before it; both are closed at the end."""
+def open_queue(
+    rubric: Rubric, jury: Jury, record: Location, config: ServiceConfig, say: Callable[[str], None]
+) -> Iterator[JudgeQueue]:
+    """The jury in session on its record, and the queue before it; both are closed at the end. Its models are said first."""
     sitting = convene(
         rubric,
         jury,
@@ -146,6 +149,7 @@ def open_queue(rubric: Rubric, jury: Jury, record: Location, config: ServiceConf
         redact=config.redact,
         must_reach=True,
     )
+    say(models_line([jury]))
     try:
         reading = Store.read(record)
         try:

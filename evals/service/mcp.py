@@ -73,13 +73,13 @@ def serve_mcp(
     if find_spec("mcp") is None:
         raise MissingExtra("venire mcp needs the SDK of MCP", remedy="pip install 'venire[mcp]'")
     if not http:
-        with open_queue(rubric, jury, record, config) as queue:
+        with open_queue(rubric, jury, record, config, say) as queue:
             asyncio.run(_serve_stdio(mcp_server(queue)))
         return
     tls_context(config.tls_cert, config.tls_key)
     is_given, token = service_token(config.token_env, config.host)
     access = AccessCheck(AllowedHosts(config.host, config.allow_host), token, ThrottledLog(_LOG))
-    with open_queue(rubric, jury, record, config) as queue:
+    with open_queue(rubric, jury, record, config, say) as queue:
         if not is_given:
             say(f"token: {token}")
         asyncio.run(_serve_http(mcp_server(queue), access, config, say))

@@ -46,7 +46,7 @@ def serve(
     log = ThrottledLog(_LOG)
     connections = Connections(_allowed_connections(config.max_connections), tls=tls, log=log)
     access = AccessCheck(AllowedHosts(config.host, config.allow_host), token, log)
-    with open_queue(rubric, jury, record, config) as queue:
+    with open_queue(rubric, jury, record, config, say) as queue:
         if not is_given:
             say(f"token: {token}")
         service = Service(queue, access, connections, log, max_body=config.max_body)

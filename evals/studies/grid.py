@@ -179,7 +179,7 @@ def _with_model(settings: Mapping[str, Any], study: Study) -> dict[str, Any]:
     if model and not model.startswith("server/"):
         return dict(settings)
     further = {
-        "model": model or study.model or "local",
+        "model": model or study.model,
         "base_url": settings.get("base_url") or study.base_url,
     }
     return {**settings, **{key: value for key, value in further.items() if value is not None}}

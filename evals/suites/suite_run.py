@@ -277,11 +277,12 @@ def answers_at(suite: LoadedSuite, part: SuitePart, folder: Path) -> dict[str, A
 
 def _check_reachable(suite: LoadedSuite, session: SuiteSession) -> None:
     """Ask every model, the jurors' too, before the first answer is paid for; not where a record could be gone on with."""
-    if session.executor != "local" or any(run_exists(session.folder / name) for name in (ANSWERS, VERDICTS)):
-        return
     juries = [system_jury(system, part) for part in suite.parts for system in suite.asked]
     juries += [seated[0] for part in suite.parts if (seated := seated_jury(part, session)) is not None]
-    asyncio.run(session.preflight.check(settings for jury in juries for settings in models_asked(jury)))
+    models = [settings for jury in juries for settings in models_asked(jury)]
+    if session.executor != "local" or any(run_exists(session.folder / name) for name in (ANSWERS, VERDICTS)):
+        return
+    asyncio.run(session.preflight.check(models))
 
 
 def _hear(

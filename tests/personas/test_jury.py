@@ -29,17 +29,17 @@ def bench(orchestrator: dict[str, str] | None = None) -> Jury:
     [
         ("server/m", HERE, [("server/m", HERE), ("server/own", HERE), ("server/own", THERE), ("openai/gpt-4o-mini", None)]),
         ("openai/o", None, [("openai/o", None), ("server/own", None), ("server/own", THERE), ("openai/gpt-4o-mini", None)]),
-        (None, None, [("local", None), ("server/own", None), ("server/own", THERE), ("openai/gpt-4o-mini", None)]),
-        (None, HERE, [("local", HERE), ("server/own", HERE), ("server/own", THERE), ("openai/gpt-4o-mini", None)]),
+        (None, None, [(None, None), ("server/own", None), ("server/own", THERE), ("openai/gpt-4o-mini", None)]),
+        (None, HERE, [(None, HERE), ("server/own", HERE), ("server/own", THERE), ("openai/gpt-4o-mini", None)]),
     ],
 )  # fmt: skip
 def test_a_model_and_an_address_fill_what_a_seat_leaves_open_and_nothing_else(
-    model: str | None, base_url: str | None, seats: list[tuple[str, str | None]]
+    model: str | None, base_url: str | None, seats: list[tuple[str | None, str | None]]
 ) -> None:
     filled = bench().fill(model=model, base_url=base_url)
 
     assert [(seat.model, seat.base_url) for seat in filled.seats] == seats
-    assert (filled.orchestrator.model, filled.orchestrator.base_url) == (model or "local", base_url)
+    assert (filled.orchestrator.model, filled.orchestrator.base_url) == (model, base_url)
 
 
 @pytest.mark.parametrize("own", ["server/boss", "openai/o3-mini"])

@@ -1,0 +1,112 @@
+"""Which model judges is the user's to say: without one nothing is judged, by any road; the embedded one only when it is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from venire import Case, deliberate_sync
+from venire.cli import app
+from venire.commands import options
+from venire.evals.plugins.sitting import Sitting
+from venire.personas import load_jury
+from venire.rubrics.errors import ModelNotNamed
+
+CASE = '{"id": "a", "output": "Fever."}\n'
+STUDY = "name: s\ncases: cases.jsonl\nrubric: clinical-note\nratings: ratings.csv\narms: [{jury: stances}, {jury: single}]\n"
+RATINGS = "case,rater,accurate\na,Ana,4\na,Ben,5\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases.jsonl").write_text(CASE)
+    (tmp_path / "study.yaml").write_text(STUDY + "attributes: [accurate]\n")
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    return tmp_path
+
+
+def run(*arguments: str, **settings: Any) -> Result:
+    return CliRunner().invoke(app, arguments, **settings)
+
+
+ASKS = ("--rubric", "clinical-note", "--jury", "stances", "-o", "out")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "cases.jsonl", *ASKS),
+        ("run", "cases.jsonl", *ASKS, "--executor", "ray"),
+        (
+            "run",
+            "cases.jsonl",
+            "--rubric",
+            "clinical-note",
+            "--jury",
+            "lens-jury",
+            "--jury",
+            "single",
+            "-o",
+            "out",
+        ),
+        ("study", "study.yaml", "-o", "out"),
+        ("study", "run", "study.yaml", "-o", "out"),
+        ("serve", *ASKS, "--port", "0"),
+    ],
+)
+def test_without_a_model_a_command_judges_nothing_and_names_three_ways(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "venire.cli", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=60,
+    )
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "no model is named for" in ended.stderr
+    assert all(way in ended.stderr for way in ("--model NAME", "model: NAME at the seat", "--model local"))
+    assert not (folder / "out").exists()
+
+
+def test_in_python_and_in_pytest_likewise(folder: Path) -> None:
+    with pytest.raises(ModelNotNamed, match="the seat 'judge' of the jury 'single'"):
+        deliberate_sync(Case(id="a", output="Fever."), "clinical-note", "single")
+    with pytest.raises(ModelNotNamed, match="high, low, middle, orchestrator"):
+        Sitting("clinical-note", "stances", record=folder / "out")
+    (folder / "test_it.py").write_text('def test_it(jury):\n    jury("Fever.")\n')
+    names = ["--venire-rubric", "clinical-note", "--venire-jury", "stances"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_it.py", *names],
+        capture_output=True, text=True, cwd=folder, timeout=120,
+    )  # fmt: skip
+
+    assert ended.returncode == 2, ended.stdout
+    assert "no model is named for the seats high, low, middle, orchestrator" in ended.stdout
+    assert not (folder / "out").exists()
+
+
+def test_a_jury_that_names_its_models_is_heard_and_they_are_said_before_it_starts(folder: Path) -> None:
+    ended = run("run", "cases.jsonl", "--rubric", "clinical-note", "--jury", "lens-single", "-o", "out")
+
+    assert ended.exit_code == 0, ended.stderr
+    assert "models asked: lens/single\n" in ended.stderr
+
+
+@pytest.mark.parametrize(("typed", "model"), [(True, "local"), (False, None)])
+def test_at_a_terminal_the_embedded_model_is_offered(
+    monkeypatch: pytest.MonkeyPatch, typed: bool, model: str | None
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
+
+    assert options.seated(load_jury("single"), None, None).seats[0].model == model
