@@ -97,7 +97,7 @@ class Registered(click.Option):
         return super().get_help_record(ctx)
 
 
-def seated(jury: Jury, model: str | None, base_url: str | None) -> Jury:
+def filled_jury(jury: Jury, model: str | None, base_url: str | None) -> Jury:
     """The jury with `model` in every seat that names none; at a terminal, the embedded model is offered where there is no other."""
     from ..orchestration.deliberate import seats_without_model
 

@@ -26,11 +26,11 @@ from .options import (
     Registered,
     console,
     exit_unless_whole,
+    filled_jury,
     location,
     print_json,
     report,
     say,
-    seated,
     sheet_option,
 )
 
@@ -154,7 +154,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
         model = f"local/{gguf}"
-    filled = [seated(_under(load_jury(name), options["protocol"]), model, base_url) for name in juries]
+    filled = [filled_jury(_under(load_jury(name), options["protocol"]), model, base_url) for name in juries]
     session = RunSession(
         cases=pairs_among(load_cases(cases), against=options["against"]) if options["pairs"] else cases,
         rubric=asked,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .options import BASE_URL, IN_FLIGHT, MODEL, location, say, seated
+from .options import BASE_URL, IN_FLIGHT, MODEL, filled_jury, location, say
 
 Command = Callable[..., Any]
 
@@ -118,5 +118,5 @@ def _serve(server: Command, rubric: str, jury: str, output: Path | str, options:
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
-    filled = seated(load_jury(jury), options.pop("model"), options.pop("base_url"))
+    filled = filled_jury(load_jury(jury), options.pop("model"), options.pop("base_url"))
     server(load_rubric(rubric), filled, output, ServiceConfig(**options), partial(say, err=True))

@@ -109,4 +109,4 @@ def test_at_a_terminal_the_embedded_model_is_offered(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
 
-    assert options.seated(load_jury("single"), None, None).seats[0].model == model
+    assert options.filled_jury(load_jury("single"), None, None).seats[0].model == model
