@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from ..rubrics.yaml_files import load_yaml
 from .model import Reply, Usage
@@ -157,6 +164,19 @@ class Receipt(BaseModel):
     """Calls whose tokens are our own estimate."""
     implausible: int = 0
     """Those of them for which the provider had stated what cannot be right."""
+    by: str = ""
+    """The alternate model that gave the answer; empty for the seat's own."""
+
+    @model_serializer(mode="wrap")
+    def _without_alternate(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        if not self.by:
+            del fields["by"]
+        return fields
+
+    def then(self, later: Receipt) -> Receipt:
+        """The receipt of both, one after the other; the answer is the later one's."""
+        return self.beside(later).model_copy(update={"seconds": self.seconds + later.seconds, "by": later.by})
 
     def plus(self, key: str, reply: Reply) -> Receipt:
         """The receipt with one more call."""

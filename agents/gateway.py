@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,7 +17,7 @@ from ..personas.jury import ModelSettings
 from ..rubrics.ballot import Schema, inline, unchecked_shape
 from ..rubrics.errors import ModelUnreachable
 from .answers import UnusableAnswer, read_answer
-from .budget import Meter
+from .budget import LimitReached, Meter
 from .clients.adapters import adapter_of
 from .clients.keys import address_without_secrets
 from .cost import Receipt
@@ -116,7 +116,10 @@ class ModelGateway:
         meter: Meter,
         rng: random.Random,
         first_repeat: int = 0,
+        alternates: Sequence[ModelGateway] = (),
     ) -> None:
+        self._alternates = tuple(alternates)
+        """Asked in turn where this one's model gives no usable answer."""
         self._client = client
         self._settings = settings
         self._sampling = sampling(settings)
@@ -146,9 +149,31 @@ class ModelGateway:
         """`shape`, filled in by the model.
 
         `check` may refuse a well-formed answer by saying what is wrong with it. An answer that is
-        wrong either way is sent back once with the error. Raises `FillFailed` after that, and
-        `LimitReached` when no call may be made.
+        wrong either way is sent back once with the error; after that the alternates are asked. Raises `FillFailed`
+        with the first failure where none of them answers, and `LimitReached` when no call may be made.
         """
+        first: FillFailed | None = None
+        spent = Receipt()
+        for gateway in (self, *self._alternates):
+            try:
+                filled = await gateway._fill(prompt, shape, check, repeat)
+            except FillFailed as failed:
+                first = first or failed
+                spent = spent.then(failed.spent)
+            except LimitReached:
+                if first is None:
+                    raise
+                break
+            else:
+                by = "" if gateway is self else gateway._settings.model or "local"
+                return Filled(filled.value, spent.then(filled.spent.model_copy(update={"by": by})))
+        assert first is not None
+        raise FillFailed(first.failure, spent, first.fields) from None
+
+    async def _fill(
+        self, prompt: Prompt, shape: type[Shape], check: Callable[[Shape], str | None] | None, repeat: int
+    ) -> Filled[Shape]:
+        """The shape, filled in by this gateway's own model."""
         schema = inline(shape)
         messages, spent = prompt.messages, Receipt()
         fields: dict[str, Any] = {}
@@ -280,7 +305,8 @@ class ModelGateway:
             except FormatRefused:
                 continue
             except AccessRefused as refused:
-                if self._meter.budget.ends_at_refusal and not self._client.has_answered(request.model):
+                ends_run = self._meter.budget.ends_at_refusal and not self._alternates
+                if ends_run and not self._client.has_answered(request.model):
                     raise self._unreachable(refused) from None
                 raise
             except TransientFailure as failure:

@@ -9,7 +9,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 from ..personas.jury import ModelSettings
@@ -251,8 +251,8 @@ def _on_stderr(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-_Way = tuple[str, str | None, str | None]
-"""Model string, address, and the name of the key's variable: what decides whether a model can be reached."""
+_Way = tuple[str, str | None, str | None, tuple[str, ...]]
+"""Model string, address, the name of the key's variable, and alternates: what decides whether a seat's model can be reached."""
 
 
 class Preflight:
@@ -289,10 +289,21 @@ class Preflight:
 
 
 def _way(settings: ModelSettings) -> _Way:
-    return settings.model or "local", settings.base_url, settings.api_key_env
+    return settings.model or "local", settings.base_url, settings.api_key_env, settings.alternates
 
 
 async def _probe(settings: ModelSettings) -> bool:
+    """Whether a model is known to be there, or with alternates, one of them; raises what was wrong with the first."""
+    try:
+        return await _probe_one(settings)
+    except VenireError:
+        for substitute in settings.substitutes:
+            with suppress(VenireError):
+                return await _probe_one(substitute)
+        raise
+
+
+async def _probe_one(settings: ModelSettings) -> bool:
     probe = factory_for(settings.model or "local").probe
     # What has no way to be asked runs in this process, or is a plug-in's own: connecting it is the check.
     return True if probe is None else await probe(settings)

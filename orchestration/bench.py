@@ -59,7 +59,7 @@ class Court:
     def check(self, jury: Jury, *, orchestrated: bool) -> None:
         """Connect every model that `jury` names, so that a wrong setting is an error before any call."""
         asked = [*jury.seats, *([jury.orchestrator] if orchestrated else [])]
-        for settings in asked:
+        for settings in (each for seat in asked for each in (seat, *seat.substitutes)):
             provider, model = self.providers.get(settings), settings.model or ""
             limited = jury.limits.max_usd is not None or self.budget.max_usd is not None
             if limited and not provider.client.reports_cost and provider.price(model) is None:
@@ -96,6 +96,7 @@ class Court:
                 meter=meter,
                 rng=self.rng,
                 first_repeat=first_repeat,
+                alternates=[gateway(substitute, first_repeat) for substitute in settings.substitutes],
             )
 
         jurors = [

@@ -242,6 +242,12 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
             f"{jury.name}: nobody reads the stance under protocol: {jury.protocol}",
             remedy="remove stance, or choose a protocol whose orchestrator is told how to preside, such as orchestrated",
         )
+    unasked = [jury.orchestrator] if jury.protocol == "magentic-one" else jury.seats if not way.judges else ()
+    if any(settings.alternates for settings in unasked):
+        raise VenireError(
+            f"{jury.name}: alternates are not asked for free text under protocol: {jury.protocol}",
+            remedy="remove them, or choose a protocol whose answers have a form, such as orchestrated",
+        )
     if way.check is not None:
         way.check(jury)
     if way.check_rubric is not None:

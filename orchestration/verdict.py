@@ -17,7 +17,7 @@ from .acceptance import confidence, escalation_reason, signals
 from .counting import Count, Tally, counting_rule
 from .counting.claims import ClaimOutcome, claim_outcomes, count_claims
 from .stopping import spread, values_of
-from .transcript import Cast, Controlled, Decided, Entry, Standing, Stop, Transcript
+from .transcript import Cast, Controlled, Decided, Entry, Said, Standing, Stop, Transcript
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -259,6 +259,11 @@ def _tallies(
         for finding in entry.findings
     }
     by_claims = count_claims(transcript, rubric, jury)
+    silences = [
+        entry.failed
+        for entry in transcript.entries
+        if isinstance(entry, Said) and entry.about == "silence" and entry.failed not in (None, "limit")
+    ]
     return [
         Tally(
             case=transcript.case,
@@ -269,6 +274,7 @@ def _tallies(
             jury=jury,
             claims=by_claims.get(name),
             compares=rubric.compares,
+            silence=silences[-1] or "" if silences else "",
         )
         for name in rubric.names
     ]

@@ -56,7 +56,16 @@ COUNTING_SYNONYMS = {"majority": "mode"}
 
 
 PairOrder = Literal["balanced", "both", "fixed"]
-LATER_FIELDS = ("max_reply", "extracts", "adapter", "params", "first_repeat", "confederate", "order")
+LATER_FIELDS = (
+    "max_reply",
+    "alternates",
+    "extracts",
+    "adapter",
+    "params",
+    "first_repeat",
+    "confederate",
+    "order",
+)
 """Fields of a seat that came after the first records."""
 RESERVED = frozenset(
     ("model", "messages", "stream", "response_format", "n", "temperature", "top_p", "max_tokens", "seed", "base_url", "timeout")
@@ -88,6 +97,24 @@ class ModelSettings(BaseModel):
     """The model's context window in tokens, where it is not known from its name."""
     max_reply: int = Field(default=2_000_000, gt=0)
     """Bytes of one reply at the most; a longer one is an abstention."""
+    alternates: tuple[str, ...] = ()
+    """Model strings, asked in turn for a case that the model fails: it refuses, cannot be reached or read."""
+
+    @cached_property
+    def substitutes(self) -> tuple[ModelSettings, ...]:
+        """The settings of each alternate; address and key are the model's own where both have the same prefix, such as `server/`."""
+        prefix = (self.model or "local").partition("/")[0]
+        elsewhere = {"base_url": None, "api_key_env": None, "adapter": None, "context": None}
+        return tuple(
+            self.model_copy(
+                update={
+                    "model": model,
+                    "alternates": (),
+                    **({} if model.partition("/")[0] == prefix else elsewhere),
+                }
+            )
+            for model in self.alternates
+        )
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

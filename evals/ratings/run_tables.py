@@ -111,12 +111,14 @@ class JurorRatings(Rows):
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
         models = {seat.name: seat.model or "" for seat in arm.jury.seats}
+        alternates = {entry.id: entry.spent.by for entry in verdict.transcript.ballots if entry.spent.by}
         for attribute, votes in verdict.transcript.standing().items():
             for juror, ballot in votes.items():
                 if ballot.vote.value == NOT_APPLICABLE:
                     continue
                 seat = juror if juror in models else juror.rsplit("#", 1)[0]
-                voter = (arm.name, verdict.case, juror, seat, models.get(seat, ""))
+                model = alternates.get(ballot.entry) or models.get(seat, "")
+                voter = (arm.name, verdict.case, juror, seat, model)
                 self.append(*voter, attribute, ballot.vote.value)
 
 

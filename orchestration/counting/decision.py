@@ -1,4 +1,4 @@
-"""`decision` and `escalated`: what was agreed, what the orchestrator decided, and hung where neither."""
+"""`decision` and `escalated`: what was agreed, what the orchestrator decided, the median where it failed to; else hung."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from .rule import Counted, Rule, Tally
 
 
 def by_decision(tally: Tally) -> Counted:
-    """The orchestrator's decision; without one the agreed value, or hung where the jurors did not agree."""
+    """The orchestrator's decision; without one the agreed value, or hung where the jurors did not agree.
+
+    Where the orchestrator was to decide and failed, the standing votes are counted by their median: no attribute is hung for its
+    sake alone.
+    """
     if tally.finding is not None:
         return Counted(tally.finding.value, "decision", tally.finding.rationale)
     if not settled(list(tally.cast.values()), tally.jury.tolerance):
-        return Counted(None, "none", "the jurors did not agree and nobody decided")
+        return _without_chair(tally, "the jurors did not agree and nobody decided")
     counted = count_by_median(tally)
     return counted if counted.value is None else counted._replace(method="consensus")
 
@@ -23,8 +27,17 @@ def by_stage(tally: Tally) -> Counted:
         return by_decision(tally)
     rules = tally.jury.escalation
     if not settled(list(tally.cast.values()), max(rules.panel_spread, rules.repeat_range)):
-        return Counted(None, "none", "the panel is split and nobody decided")
+        return _without_chair(tally, "the panel is split and nobody decided")
     return count_by_median(tally)
+
+
+def _without_chair(tally: Tally, why: str) -> Counted:
+    if not tally.silence:
+        return Counted(None, "none", why)
+    counted = count_by_median(tally)
+    return counted._replace(
+        why=counted.why or f"the orchestrator did not decide ({tally.silence}): the votes were counted"
+    )
 
 
 decision = Rule("the agreed value, else the orchestrator's reasoned decision", by_decision)

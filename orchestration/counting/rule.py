@@ -37,6 +37,8 @@ class Tally:
     """What the claims' verdicts make of the attribute, where the protocol checked claims."""
     compares: bool = False
     """Whether the votes are preferences between two outputs, about a tie at 0."""
+    silence: str = ""
+    """Why the orchestrator did not decide, where it was asked to and failed."""
 
     @cached_property
     def votes(self) -> Mapping[str, Value]:

@@ -88,6 +88,7 @@ def case_json(verdict: Verdict) -> dict[str, Any]:
                 "purpose": entry.purpose,
                 "entry": entry.id,
                 "saw": list(entry.ballot.saw),
+                "alternate": entry.spent.by or None,
             }
             for entry in transcript.ballots
             for vote in entry.ballot.votes
@@ -121,6 +122,7 @@ def _ledger_json(ledger: Ledger) -> dict[str, Any]:
         "replan": ledger.replan,
         "note": ledger.note,
         "saw": list(ledger.saw),
+        "alternate": ledger.spent.by or None,
     }
 
 
@@ -130,6 +132,7 @@ def _decision_json(decision: Decided, transcript: Transcript) -> dict[str, Any]:
         "round": decision.round,
         "entry": decision.id,
         "saw": list(decision.saw),
+        "alternate": decision.spent.by or None,
         "findings": [
             finding.model_dump(mode="json")
             | {

@@ -57,6 +57,9 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
                     f"{total.to_people} go to people",
                     soft_wrap=True,
                 )
+            for (seat, model), answers in total.alternates.most_common():
+                line = f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
+                console.print(line, soft_wrap=True)
         spent = store.cost()
         console.print(
             Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")
@@ -133,6 +136,8 @@ class _ArmTotals:
     abstentions: int = 0
     unseen: int = 0
     to_people: int = 0
+    alternates: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By seat and alternate model, how many answers it gave."""
     cost: Cost = field(default_factory=Cost)
 
     def add(self, verdict: Verdict) -> None:
@@ -144,6 +149,9 @@ class _ArmTotals:
         for outcome in verdict.outcomes.values():
             self.unseen += outcome.escalated == ""
             self.to_people += bool(outcome.escalated)
+        self.alternates.update(
+            (entry.speaker, entry.spent.by) for entry in transcript.entries if entry.spent.by
+        )
         self.cost += transcript.cost
 
 

@@ -128,7 +128,9 @@ class EntryRenderer:
                 )
                 order = f" (output {entry.first} first)" if entry.first in ("A", "B") else ""
                 order = " (in both orders)" if entry.first == "both" else order
-                yield Text.assemble((f"{entry.speaker}", "bold cyan"), (purpose, "cyan"), (order, "dim"))
+                yield Text.assemble(
+                    (f"{entry.speaker}", "bold cyan"), (purpose, "cyan"), (order, "dim"), _alternate(entry)
+                )
                 yield Padding(self._votes(entry), (0, 0, 0, 2))
                 for part in entry.ballot.abstained:
                     yield Text.assemble(
@@ -148,7 +150,9 @@ class EntryRenderer:
             case Ledger():
                 again = " (asks anew)" if entry.replan else ""
                 yield Text.assemble(
-                    ("orchestrator", "bold magenta"), (f" names what is disputed{again}", "magenta")
+                    ("orchestrator", "bold magenta"),
+                    (f" names what is disputed{again}", "magenta"),
+                    _alternate(entry),
                 )
                 if entry.note:
                     yield Text(f"  {safe(entry.note)}", "red")
@@ -159,7 +163,7 @@ class EntryRenderer:
                     yield Padding(Text(f"{dispute.attribute}: {safe(dispute.dispute)}"), (0, 0, 0, 2))
                     yield Padding(Text(f"to {to}: {safe(dispute.question)}", "italic"), (0, 0, 0, 4))
             case Decided():
-                yield Text("\norchestrator decides", "bold magenta")
+                yield Text.assemble(("\norchestrator decides", "bold magenta"), _alternate(entry))
                 for finding in entry.findings:
                     weighed = ", ".join(finding.weighed) or "no ballot"
                     yield Text.assemble(
@@ -192,6 +196,11 @@ class EntryRenderer:
                 vote.attribute, Text(f"{was}{now}", "bold yellow" if moved else "bold"), _words(vote)
             )
         return table
+
+
+def _alternate(entry: Entry) -> tuple[str, str]:
+    """Who answered in place of the seat's own model, if anybody."""
+    return (f" (answered by its alternate {safe(entry.spent.by)})", "yellow") if entry.spent.by else ("", "")
 
 
 def _words(vote: Vote) -> Text:

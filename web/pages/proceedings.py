@@ -99,7 +99,8 @@ def _turning_words(before: Value | None, after: Value | None, settled: bool, *, 
 
 def _line(entry: Entry) -> Html:
     who = element("b", None, entry.speaker)
-    when = quiet(f"round {entry.round}")
+    alternate = f", answered by its alternate {entry.spent.by}" if entry.spent.by else ""
+    when = quiet(f"round {entry.round}{alternate}")
     pair = entry.first is not None
     match entry:
         case Cast():

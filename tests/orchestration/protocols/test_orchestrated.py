@@ -7,6 +7,7 @@ from openai_server import Fault, ProviderServer, Refusal, filled, jury_of
 from server_juries import jury_at
 
 from venire import Case, Limits, Rubric, deliberate_sync
+from venire.orchestration.reading.export import case_json
 
 
 def steps(server: ProviderServer) -> list[str]:
@@ -159,16 +160,51 @@ def test_below_quorum_the_attribute_is_hung_and_says_so(rubric: Rubric, case: Ca
 @pytest.mark.parametrize(
     "boss", [Fault(status=500, headers={"Retry-After": "0"}), "two {} blocks {}", Refusal()]
 )
-def test_without_an_orchestrator_code_asks_everyone_and_what_stays_open_is_hung(
+def test_without_an_orchestrator_code_asks_everyone_and_the_standing_votes_are_counted(
     rubric: Rubric, case: Case, boss: object
 ) -> None:
     with ProviderServer(jury_of({"a": 5, "b": 2, "boss": boss})) as server:
         verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b"))
 
-    assert verdict["accurate"].status == "hung"
+    assert (verdict["accurate"].value, verdict["accurate"].method) == (3.5, "median")
+    assert "the orchestrator did not decide" in verdict["accurate"].why
     assert verdict.stop.reason == "stall"
     assert "could not decide" in verdict.stop.detail
     assert verdict.transcript.turns == 4
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=500, headers={"Retry-After": "0"}),
+        Fault(status=404),
+        Fault(status=401),
+        Refusal(),
+        "two {} blocks {}",
+        '{"accurate": {"score": 99}}',
+    ],
+)
+def test_where_a_model_fails_its_alternate_answers_and_is_named(
+    rubric: Rubric, case: Case, fault: object
+) -> None:
+    answers = jury_of({"a": 5, "b": fault, "boss": fault, "spare": [2, 2], "deputy": [3, 3]})
+    with ProviderServer(answers) as server:
+        jury = jury_at(server.url, "a", "b")
+        seat = jury.seats[1].model_copy(update={"alternates": ("server/spare",)})
+        chair = jury.orchestrator.model_copy(update={"alternates": ("server/deputy",)})
+        deputised = jury.model_copy(update={"seats": (jury.seats[0], seat), "orchestrator": chair})
+        verdict = deliberate_sync(case, rubric, deputised)
+
+    by = {(entry.speaker, entry.spent.by) for entry in verdict.transcript.entries}
+    assert {("a", ""), ("b", "server/spare"), ("orchestrator", "server/deputy")} <= by
+    assert (verdict["accurate"].value, verdict["accurate"].method) == (3, "decision")
+    assert not verdict.transcript.abstentions
+    answered = [call for call in server.calls if call.model in ("a", "spare", "deputy")]
+    assert verdict.transcript.cost.calls >= len(answered)
+    assert {ballot["juror"]: ballot["alternate"] for ballot in case_json(verdict)["ballots"]} == {
+        "a": None,
+        "b": "server/spare",
+    }
 
 
 def test_an_instant_unanimous_extreme_is_challenged_once(rubric: Rubric, case: Case) -> None:
