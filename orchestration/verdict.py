@@ -260,9 +260,9 @@ def _tallies(
     }
     by_claims = count_claims(transcript, rubric, jury)
     silences = [
-        entry.failed
+        entry.failed or "unparsable"
         for entry in transcript.entries
-        if isinstance(entry, Said) and entry.about == "silence" and entry.failed not in (None, "limit")
+        if isinstance(entry, Said) and entry.about == "silence" and entry.failed != "limit"
     ]
     return [
         Tally(
@@ -274,7 +274,7 @@ def _tallies(
             jury=jury,
             claims=by_claims.get(name),
             compares=rubric.compares,
-            silence=silences[-1] or "" if silences else "",
+            silence=silences[-1] if silences else "",
         )
         for name in rubric.names
     ]

@@ -119,12 +119,12 @@ def test_seats_that_are_no_python_names_are_called_by_ones_that_are(rubric: Rubr
         (json.dumps({"accurate": FINAL["accurate"]}), FINAL, 4),
         (WORDS.replace('"score": 4', '"score": 9'), FINAL, 4),
         (WORDS.replace('"score": 4', '"score": true'), FINAL, 4),
-        ("All in all a four.", "Still a four.", None),
-        ("All in all a four.", DOWN, None),
+        ("All in all a four.", "Still a four.", 3.5),
+        ("All in all a four.", DOWN, 3.5),
     ],
 )
 def test_a_final_answer_that_cannot_be_read_is_asked_for_once_more(
-    rubric: Rubric, case: Case, final: Any, repair: Any, value: int | None
+    rubric: Rubric, case: Case, final: Any, repair: Any, value: float
 ) -> None:
     presides = boss(in_turn("a", "b", rounds=1), final=final, repair=repair)
     answers = {"a": {"accurate": 5, "thorough": 3}, "b": {"accurate": 2, "thorough": 3}, "boss": presides}
@@ -132,8 +132,8 @@ def test_a_final_answer_that_cannot_be_read_is_asked_for_once_more(
         verdict = deliberate_magentic(case, rubric, server.url, "a", "b")
 
     assert verdict["accurate"].value == value
-    assert verdict["accurate"].status == ("hung" if value is None else "reached")
-    assert verdict["thorough"].value == (3 if value is None else 2), (
+    assert verdict["accurate"].status == "reached"
+    assert verdict["thorough"].value == (3 if value == 3.5 else 2), (
         "where the jurors agree, their value stands"
     )
     assert len([call for call in server.calls if "cannot be used" in call.prompt]) in (1, 4)

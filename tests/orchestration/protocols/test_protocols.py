@@ -119,18 +119,18 @@ def _two_blocks(call: Call) -> str:
 
 @pytest.mark.parametrize("name", ["orchestrated", "moderated"])
 @pytest.mark.parametrize(
-    ("boss", "status"),
+    ("boss", "method"),
     [
-        (2, "reached"),
-        (_with(to=["nobody"], weighed=["nobody"]), "hung"),
-        (_without("question"), "reached"),
-        (_without("dispute"), "reached"),
-        (_with(to="False", finding="False"), "reached"),
-        (_with(finding="consensus"), "reached"),
-        (_two_blocks, "hung"),
-        (Fault(status=500, headers={"Retry-After": "0"}), "hung"),
-        (Refusal(), "hung"),
-        ("nothing like JSON", "hung"),
+        (2, "decision"),
+        (_with(to=["nobody"], weighed=["nobody"]), "median"),
+        (_without("question"), "decision"),
+        (_without("dispute"), "decision"),
+        (_with(to="False", finding="False"), "decision"),
+        (_with(finding="consensus"), "decision"),
+        (_two_blocks, "median"),
+        (Fault(status=500, headers={"Retry-After": "0"}), "median"),
+        (Refusal(), "median"),
+        ("nothing like JSON", "median"),
     ],
     ids=[
         "stalled",
@@ -146,13 +146,13 @@ def _two_blocks(call: Call) -> str:
     ],
 )
 def test_whatever_the_orchestrator_does_there_is_an_end_and_a_reason(
-    rubric: Rubric, case: Case, name: str, boss: object, status: str
+    rubric: Rubric, case: Case, name: str, boss: object, method: str
 ) -> None:
     with ProviderServer(jury_of({"a": 5, "b": 2, "c": 2, "boss": boss})) as server:
         verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", protocol=name))
 
     assert (verdict.stop.reason, verdict.stop.limit) == ("stall", "max_stalls")
-    assert verdict["accurate"].status == status
+    assert (verdict["accurate"].status, verdict["accurate"].method) == ("reached", method)
     assert verdict.transcript.turns == 6
 
 
