@@ -58,8 +58,8 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
                     soft_wrap=True,
                 )
             for (seat, model), answers in total.alternates.most_common():
-                line = f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
-                console.print(line, soft_wrap=True)
+                sentence = f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
+                console.print(sentence, soft_wrap=True)
         spent = store.cost()
         console.print(
             Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")
