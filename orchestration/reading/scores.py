@@ -58,7 +58,9 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
                     soft_wrap=True,
                 )
             for (seat, model), answers in total.alternates.most_common():
-                sentence = f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
+                sentence = (
+                    f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
+                )
                 console.print(sentence, soft_wrap=True)
         spent = store.cost()
         console.print(
