@@ -16,6 +16,7 @@ from .commands.comparing import agreement, compare
 from .commands.improving import optimise, plant, train
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
 from .commands.measuring import align, metrics, winrate
+from .commands.rating import rate
 from .commands.reading import export, inspect, show
 from .commands.replaying import pressure, replay
 from .commands.running import demo, run, status
@@ -31,7 +32,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Judge": (run, status, serve, mcp),
     "Read": (show, inspect, claims, export),
     "Ask what if": (replay, pressure),
-    "Hold against people": (compare, agreement, calibrate, threshold, triage),
+    "Hold against people": (rate, compare, agreement, calibrate, threshold, triage),
     "Act on it": (estimate, certify),
     "Choose a jury": (study, dstudy, facets),
     "Measure systems": (align, metrics, suite, winrate),

@@ -27,7 +27,7 @@ _JURY = (
     MODEL,
     BASE_URL,
 )
-_HTTP = (
+HOST = (
     click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
     click.option(
         "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
@@ -47,6 +47,10 @@ _HTTP = (
     click.option(
         "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
     ),
+)
+"""Where a server listens."""
+_HTTP = (
+    *HOST,
     click.option(
         "--token-env",
         default="VENIRE_TOKEN",
@@ -86,12 +90,13 @@ _LIMITS = (
 )
 
 
-def _with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """A decorator that gives a command these options."""
     return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
 @click.command()
-@_with_options(*_JURY, *_HTTP, *_LIMITS)
+@with_options(*_JURY, *_HTTP, *_LIMITS)
 def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
     """Score cases over HTTP: POST a case, get its verdict. OpenAPI at /openapi.json."""
     from ..evals.service.server import serve as serve_jury
@@ -101,7 +106,7 @@ def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
 
 @click.command()
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp, instead of stdin and stdout.")
-@_with_options(*_JURY, *_HTTP, *_LIMITS)
+@with_options(*_JURY, *_HTTP, *_LIMITS)
 def mcp(rubric: str, jury: str, output: Path | str, http: bool, **options: Any) -> None:
     """A jury as tools of an agent, by the Model Context Protocol: judge_case and explain_verdict.
 

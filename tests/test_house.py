@@ -39,11 +39,12 @@ ROOMS = [
     "exchange",
     "plugins",
     "service",
+    "rating",
 ]
 """The rooms of `evals/` from the ground up: each may use those before it."""
 HOMES = {
     "litellm": ["agents/clients/"],
-    "aiohttp": ["agents/clients/endpoint.py", "evals/service/", "web/"],
+    "aiohttp": ["agents/clients/endpoint.py", "evals/service/", "evals/rating/", "web/"],
     "yarl": ["agents/clients/endpoint.py"],
     "python_calamine": ["rubrics/workbook_process.py"],
     "pyarrow": ["rubrics/rows.py", "orchestration/reading/"],

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from ..evals.report.markup import Child, Html, document, element, fragment
+from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, fragment
 from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.reading.analysis import Flag
@@ -37,19 +37,6 @@ from .search import CaseSearch, Finder
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-
 MOST = 300
 """Differences from people on their page."""
 SOUGHT = 1_000
@@ -128,7 +115,7 @@ class Inspector:
             return _refusal(refusal.status, refusal.reason)
         except NotThere as gone:
             return _refusal(404, str(gone))
-        response.headers.update(_HEADERS)
+        response.headers.update(PAGE_HEADERS)
         return response
 
     def _registered_pages(self) -> tuple[Page, ...]:
@@ -411,7 +398,7 @@ def _refusal(status: int, words: str, headers: dict[str, str] | None = None) -> 
         status=status,
         text=document(page),
         content_type="text/html",
-        headers={**_HEADERS, **(headers or {})},
+        headers={**PAGE_HEADERS, **(headers or {})},
     )
 
 

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import resource
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
 
 from aiohttp import web
 
@@ -44,16 +46,20 @@ def serve(
     tls = tls_context(config.tls_cert, config.tls_key)
     is_given, token = service_token(config.token_env, config.host)
     log = ThrottledLog(_LOG)
-    connections = Connections(_allowed_connections(config.max_connections), tls=tls, log=log)
+    connections = Connections(allowed_connections(config.max_connections), tls=tls, log=log)
     access = AccessCheck(AllowedHosts(config.host, config.allow_host), token, log)
     with open_queue(rubric, jury, record, config, say) as queue:
         if not is_given:
             say(f"token: {token}")
         service = Service(queue, access, connections, log, max_body=config.max_body)
-        asyncio.run(_serve(service, connections, config, say))
+
+        def ready(address: str) -> None:
+            say(f"serving at {address}, described at /openapi.json")
+
+        asyncio.run(serve_app(service.app(), connections, config, say, ready))
 
 
-def _allowed_connections(most: int) -> int:
+def allowed_connections(most: int) -> int:
     """`most`, or what the process's limit of open files leaves room for; the limit is raised as far as it may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed_files = most + OTHER_FILES
@@ -71,11 +77,27 @@ def _quiet() -> logging.Logger:
     return logger
 
 
-async def _serve(
-    service: Service, connections: Connections, config: ServiceConfig, say: Callable[[str], None]
+class Address(Protocol):
+    """Where to listen."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def tls_cert(self) -> Path | None: ...
+
+
+async def serve_app(
+    app: web.Application,
+    connections: Connections,
+    address: Address,
+    say: Callable[[str], None],
+    ready: Callable[[str], None],
 ) -> None:
+    """Serve until SIGINT, SIGTERM or SIGHUP, then finish what was accepted; `ready` is told the address."""
     runner = web.AppRunner(
-        service.app(),
+        app,
         access_log=None,
         logger=_quiet(),
         shutdown_timeout=PATIENCE,
@@ -87,7 +109,8 @@ async def _serve(
     stopped = asyncio.Event()
     with on_ending_signal(lambda _: stopped.set()):
         try:
-            await _listen(runner.server, connections, config, say, stopped)
+            await _listen(runner.server, connections, address, ready, stopped)
+            say("finishing what was accepted")
         finally:
             await runner.cleanup()
 
@@ -95,25 +118,24 @@ async def _serve(
 async def _listen(
     server: web.Server,
     connections: Connections,
-    config: ServiceConfig,
-    say: Callable[[str], None],
+    address: Address,
+    ready: Callable[[str], None],
     stopped: asyncio.Event,
 ) -> None:
     loop = asyncio.get_running_loop()
     try:
         listening = await loop.create_server(
-            connections.protocol_factory(server), config.host, config.port, backlog=1024
+            connections.protocol_factory(server), address.host, address.port, backlog=1024
         )
     except OSError as error:
         raise VenireError(
-            f"cannot serve on {config.host}:{config.port}: {error.strerror}", remedy="choose another --port"
+            f"cannot serve on {address.host}:{address.port}: {error.strerror}", remedy="choose another --port"
         ) from None
     sweep = loop.create_task(connections.close_idle())
-    scheme = "http" if config.tls_cert is None else "https"
+    scheme = "http" if address.tls_cert is None else "https"
     port = listening.sockets[0].getsockname()[1]
-    say(f"serving at {scheme}://{url_host(config.host)}:{port}, described at /openapi.json")
+    ready(f"{scheme}://{url_host(address.host)}:{port}")
     await stopped.wait()
-    say("finishing what was accepted")
     sweep.cancel()
     listening.close()
 
@@ -176,16 +198,16 @@ class Service:
         return web.json_response(self._openapi_document)
 
     async def _score(self, request: web.Request) -> web.Response:
-        _check_json(request)
-        case = read_case(await _body(request))
+        check_json(request)
+        case = read_case(await request_body(request))
         with self._connections.keep_open(request.protocol):
             body = await self._queue.judge(case)
         return web.Response(body=body, content_type="application/json")
 
     async def _grade(self, request: web.Request) -> web.Response:
         """OpenAI's graders API: the sample as a case, the verdict as a reward."""
-        _check_json(request)
-        run = read_grader_run(await _body(request))
+        check_json(request)
+        run = read_grader_run(await request_body(request))
         rewarded_name(run, self._queue.sitting.rubric)
         case = read_case(case_document(run))
         with self._connections.keep_open(request.protocol):
@@ -205,12 +227,13 @@ class Service:
         return web.json_response(self._queue.state())
 
 
-def _check_json(request: web.Request) -> None:
+def check_json(request: web.Request) -> None:
+    """Raises RequestError 415 unless the body is said to be JSON."""
     if request.content_type != "application/json":
         raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
 
 
-async def _body(request: web.Request) -> bytes:
+async def request_body(request: web.Request) -> bytes:
     """The body, read before the request takes a place: whoever sends slowly holds none."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise RequestError(415, "the body is compressed", "send it as it is")

@@ -1,0 +1,88 @@
+"""People at the table: rate (people rate cases in the browser)."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import location, say
+from .serving import HOST, with_options
+
+_SERVED = (
+    *HOST,
+    click.option(
+        "--max-connections",
+        type=click.IntRange(min=1),
+        default=2048,
+        show_default=True,
+        help="Open at a time.",
+    ),
+)
+
+
+@click.command(short_help="People rate cases in the browser, each by a link of her own.")
+@click.argument("cases", type=location)
+@click.option("--rubric", help="A rubric file or name; of a run, its own unless another is named.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="RATINGS",
+    help="A folder for the ratings; what was begun there goes on.",
+)
+@click.option("--raters", metavar="NAMES", help="Who rates: abel,boyd. Each gets a link.")
+@click.option(
+    "--overlap",
+    metavar="N[:CASES]",
+    help="How many raters share a case (default: all); 2:40 for two on 40 cases and one on each of the rest.",
+)
+@click.option(
+    "--blind/--not-blind",
+    default=True,
+    show_default=True,
+    help="Show no system, and of a run no verdict. Raters never see each other.",
+)
+@click.option(
+    "--only",
+    type=click.Path(path_type=Path),
+    metavar="LIST.csv",
+    help="Only these cases: a list by `venire triage --for estimate -o` or `venire certify -o`, or any with a column case.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of who rates what, in which order.")
+@click.option("--close", is_flag=True, help="Write the files and let no link in any more.")
+@with_options(*_SERVED)
+def rate(cases: Path | str, output: Path, **options: Any) -> None:
+    """Have people rate CASES, a file or a run, in the browser, until Ctrl-C.
+
+    RATINGS/ratings.csv is what compare, agreement and the others read; revisions.csv beside it has every click and its time.
+    """
+    from ..evals.rating.ratings_desk import Overlap, open_ratings, rated_cases, write_ratings
+    from ..evals.rating.server import serve_desk
+    from ..rubrics.errors import VenireError
+
+    found, rubric, notes = rated_cases(cases, options["rubric"], options["only"], blind=options["blind"])
+    raters = [name.strip() for name in (options["raters"] or "").split(",") if name.strip()]
+    overlap = Overlap.parse(options["overlap"]) if options["overlap"] else None
+    desk = open_ratings(output, found, rubric, raters, overlap=overlap, seed=options["seed"], notes=notes)
+    try:
+        if options["close"]:
+            desk.revoke_links()
+            say(f"closed; written: {write_ratings(desk)}", err=True)
+            return
+        people = raters or list(desk.counts())
+        if not people:
+            raise VenireError("nobody rates", remedy="name who does: --raters abel,boyd")
+        serve_desk(desk, people, _address(options), partial(say, err=True), rating=True)
+    finally:
+        desk.close()
+
+
+def _address(options: dict[str, Any]) -> Any:
+    from ..evals.rating.server import DeskAddress
+
+    names = ("host", "port", "allow_host", "tls_cert", "tls_key", "max_connections")
+    return DeskAddress(**{name: options[name] for name in names})

@@ -1,0 +1,1 @@
+"""People rate cases, and sit on juries, in the browser."""
