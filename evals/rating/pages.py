@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ...agents.desk import Answers, Sheet, Task, asked_now
 from ...rubrics.ballot import QUOTES_LIMIT
+from ...rubrics.case import Exhibit
 from ...rubrics.rubric import Attribute, Rubric
 from ...rubrics.scale import NOT_APPLICABLE, Value
 from ..report.markup import Child, Html, document, element, fragment
@@ -84,7 +85,7 @@ def task_page(
                 {"class": "texts", "aria-label": "Texts", "tabindex": "0"},
                 element("h1", None, _heading(sheet)),
                 [element("p", {"class": "known", "dir": "auto"}, note) for note in sheet.notes],
-                element("div", {"class": "exhibits"}, [_text(e.name, e.text) for e in sheet.exhibits]),
+                element("div", {"class": "exhibits"}, [_text(e.name, e.text) for e in _judged_first(sheet)]),
             ),
             element(
                 "section",
@@ -153,12 +154,10 @@ def coordinator_page(
                 ("Rater", "Done", "Of", "Median time a case", "Last seen"),
                 [(p.person, f"{p.done:,}", f"{p.total:,}", pace, seen) for p, pace, seen in people],
             ),
-            element("p", {"class": "quiet"}, "Agreement is being worked out; this page comes back with it.")
+            element("p", {"class": "quiet"}, "Agreement is being worked out; it will be here in a moment.")
             if agreement is None
             else _table("Agreement so far", ("Question", "Agreement", "Measure"), agreement),
-            _table("Where raters differ most", ("Case", "Question", "Given"), apart)
-            if apart
-            else element("p", {"class": "quiet"}, "No two raters differ yet."),
+            _table("Where raters differ most", ("Case", "Question", "Given"), apart) if apart else None,
         ),
     )
 
@@ -202,11 +201,16 @@ def _heading(sheet: Sheet) -> str:
     )
 
 
+def _judged_first(sheet: Sheet) -> list[Exhibit]:
+    """The texts with what is judged before what it is judged by: it is what a reader comes for."""
+    return sorted(sheet.exhibits, key=lambda exhibit: not exhibit.name.startswith("output"))
+
+
 def _text(name: str, words: str) -> Html:
     return element(
         "article",
         {"class": f"text {name.split()[0]}", "aria-label": name},
-        element("h2", None, name.capitalize() if not name.startswith("output ") else f"Output {name[-1]}"),
+        element("h2", None, "The text to judge" if name == "output" else name[0].upper() + name[1:]),
         element("div", {"class": "words", "dir": "auto", "data-exhibit": name}, words or "(empty)"),
     )
 

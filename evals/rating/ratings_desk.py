@@ -67,10 +67,10 @@ def rated_cases(
     if only is not None:
         listed = _listed_cases(only)
         by_id = {case.id: case for case in found}
-        for case in listed:
-            if case not in by_id:
-                raise VenireError(f"{only}: no case {case!r} is there to rate", remedy=nearest(case, by_id))
-        found = [by_id[case] for case in listed]
+        for name in listed:
+            if name not in by_id:
+                raise VenireError(f"{only}: no case {name!r} is there to rate", remedy=nearest(name, by_id))
+        found = [by_id[name] for name in listed]
     for case in found:
         asked.refuse_other_kind(case)
     if blind:

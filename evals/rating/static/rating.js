@@ -1,12 +1,17 @@
 // The desk: every click is sent at once and kept here until the server has committed it.
 "use strict";
-const body = document.body, link = location.pathname.split("/")[1], store = `desk:${link.slice(0, 8)}`;
+const body = document.body, desk = `desk:${location.pathname.split("/")[1].slice(0, 8)}:`;
+// Not crypto.randomUUID: it is missing where a page is not served securely.
+const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const $ = (selector, within = document) => within.querySelector(selector);
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 const saved = $(".saved"), questions = $$(".question"), shown = () => questions.filter((each) => !each.hidden);
 
 // Sending: one after the other, again until it is there. A click has an id, so that twice is once.
-let queue = JSON.parse(localStorage.getItem(store) || "[]"), busy = false, pause = 500, since = performance.now(), looked = 0;
+// What a window that is gone could not send is sent first, and the page shown anew.
+const store = desk + fresh(), left = Object.entries(localStorage).filter(([key]) => key.startsWith(desk));
+let queue = left.flatMap(([, kept]) => JSON.parse(kept)), adopted = queue.length > 0;
+let busy = false, pause = 500, since = performance.now(), looked = 0;
 const keep = () => queue.length ? localStorage.setItem(store, JSON.stringify(queue)) : localStorage.removeItem(store);
 const post = (path, message) => fetch(`./${path}`, { method: "POST", keepalive: true, body: JSON.stringify(message),
   headers: { "Content-Type": "application/json", "X-Desk-Token": body.dataset.token } });
@@ -23,9 +28,7 @@ document.addEventListener("visibilitychange", () => {
 function put(attribute, part, value) {
   const seconds = Math.min(3600, looked + inView());
   looked = 0;
-  // Not crypto.randomUUID: it is missing where a page is not served securely.
-  const click = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  queue.push({ click, task: Number(body.dataset.task), attribute, part, value, seconds: Math.round(seconds * 10) / 10 });
+  queue.push({ click: fresh(), task: Number(body.dataset.task), attribute, part, value, seconds: Math.round(seconds * 10) / 10 });
   keep();
   say("saving");
   send();
@@ -38,12 +41,15 @@ async function send() {
     reply = await post("save", queue[0]);
   } catch { /* The server is away. */ }
   busy = false;
-  // Another window may have sent it meanwhile, and taken it away.
   if (reply && (reply.ok || (reply.status >= 400 && reply.status < 500 && reply.status !== 408 && reply.status !== 429))) {
     const said = await reply.json().catch(() => ({}));
     queue.shift();
     keep();
     pause = 500;
+    if (adopted && !queue.length) {
+      for (const [key, kept] of left) if (localStorage.getItem(key) === kept) localStorage.removeItem(key);
+      location.reload();
+    }
     if (reply.ok) { if (!queue.length) { say("saved"); progress(said); } }
     else say(said.problem || "not saved", true);
     send();
