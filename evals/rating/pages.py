@@ -10,7 +10,7 @@ from ...agents.desk import Answers, Sheet, Task, asked_now
 from ...rubrics.ballot import QUOTES_LIMIT
 from ...rubrics.case import Exhibit
 from ...rubrics.rubric import Attribute, Rubric
-from ...rubrics.scale import NOT_APPLICABLE, Value
+from ...rubrics.scale import NOT_APPLICABLE, Value, value_words
 from ..report.markup import Child, Html, document, element, fragment
 
 _WORDS = {
@@ -229,7 +229,7 @@ def _others(sheet: Sheet, rubric: Rubric) -> Html | None:
                     "li",
                     None,
                     element("b", None, label, " "),
-                    element("span", {"class": "given"}, rubric.preference_words(vote.value)),
+                    element("span", {"class": "given"}, value_words(vote.value, pair=rubric.compares)),
                     element("p", {"dir": "auto"}, vote.rationale),
                     [element("q", {"dir": "auto"}, quote.text) for quote in vote.evidence],
                 )

@@ -21,7 +21,7 @@ from ...agents.desk import Answers, Desk, Sheet, Task, asked_now
 from ...rubrics.ballot import QUOTES_LIMIT, TEXT_LIMIT, has_words
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
-from ...rubrics.scale import NOT_APPLICABLE
+from ...rubrics.scale import NOT_APPLICABLE, value_words
 from ..report.markup import PAGE_HEADERS
 from ..service.connections import AllowedHosts, Connections, ThrottledLog, is_loopback, tls_context
 from ..service.judging import RequestError, read_body
@@ -408,7 +408,9 @@ def _most_apart(rated: list[Rated], rubric: Rubric) -> list[Attention]:
             numbers = [float(value) for value in values]
             share = (max(numbers) - min(numbers)) / length
         if share > 0:
-            given = ", ".join(f"{each.rater} {rubric.preference_words(each.value)}" for each in ratings)
+            given = ", ".join(
+                f"{each.rater} {value_words(each.value, pair=rubric.compares)}" for each in ratings
+            )
             apart.append((share, Attention(case, attribute, given)))
     return [each for _, each in sorted(apart, key=lambda each: (-each[0], each[1]))[:MOST_APART]]
 
