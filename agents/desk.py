@@ -39,7 +39,7 @@ Answers = dict[str, dict[str, Any]]
 """By attribute, what stands in each part of its form: score, rationale, evidence ..."""
 
 
-class Heard(BaseModel):
+class HeardVote(BaseModel):
     """A vote of somebody else as a person may read it, under the label that the protocol gives."""
 
     model_config = ConfigDict(frozen=True)
@@ -48,7 +48,7 @@ class Heard(BaseModel):
     vote: Vote
 
 
-class Sheet(BaseModel):
+class TaskSheet(BaseModel):
     """What one person is shown at one time: the texts, the form to fill in, and what she may know of others."""
 
     model_config = ConfigDict(frozen=True)
@@ -68,10 +68,10 @@ class Sheet(BaseModel):
     round: int = 1
     own: tuple[Vote, ...] = ()
     """Her votes so far: a changed one must say what moved her."""
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[HeardVote, ...] = ()
 
 
-class Task(NamedTuple):
+class DeskTask(NamedTuple):
     """A sheet on one person's desk."""
 
     id: int
@@ -139,7 +139,7 @@ class Desk:
         ((content,),) = self.rows("SELECT content FROM contents WHERE hash = ?", key)
         return str(content)
 
-    def rubric(self, sheet: Sheet) -> Rubric:
+    def rubric(self, sheet: TaskSheet) -> Rubric:
         return Rubric.model_validate_json(self.content(sheet.rubric))
 
     # Links
@@ -156,7 +156,7 @@ class Desk:
 
     # Tasks
 
-    def add_tasks(self, person: str, sheets: Iterable[tuple[str, Sheet]]) -> None:
+    def add_tasks(self, person: str, sheets: Iterable[tuple[str, TaskSheet]]) -> None:
         """Put sheets, each under its address, on a person's desk in this order; those that are there stay as they are."""
         self.rows("BEGIN IMMEDIATE")
         try:
@@ -171,11 +171,11 @@ class Desk:
             raise
         self.rows("COMMIT")
 
-    def task(self, person: str, place: int) -> Task | None:
-        return next((Task(*row) for row in self.rows(f"{_TASK} WHERE person = ? AND place = ?", person, place)), None)  # fmt: skip
+    def task(self, person: str, place: int) -> DeskTask | None:
+        return next((DeskTask(*row) for row in self.rows(f"{_TASK} WHERE person = ? AND place = ?", person, place)), None)  # fmt: skip
 
-    def task_at(self, person: str, address: str) -> Task | None:
-        return next((Task(*row) for row in self.rows(f"{_TASK} WHERE person = ? AND address = ?", person, address)), None)  # fmt: skip
+    def task_at(self, person: str, address: str) -> DeskTask | None:
+        return next((DeskTask(*row) for row in self.rows(f"{_TASK} WHERE person = ? AND address = ?", person, address)), None)  # fmt: skip
 
     def open_place(self, person: str, after: int = -1) -> int | None:
         """The place of the first task that is not done, looking on from `after` and then from the beginning."""
@@ -196,19 +196,19 @@ class Desk:
         )
         return done, all_of_them
 
-    def asked_at(self, task: Task) -> float:
+    def asked_at(self, task: DeskTask) -> float:
         ((moment,),) = self.rows("SELECT asked_at FROM tasks WHERE id = ?", task.id)
         return float(moment)
 
-    def sheet(self, task: Task) -> Sheet:
+    def sheet(self, task: DeskTask) -> TaskSheet:
         ((content,),) = self.rows(
             "SELECT content FROM contents JOIN tasks ON hash = sheet WHERE tasks.id = ?", task.id
         )
-        return Sheet.model_validate_json(content)
+        return TaskSheet.model_validate_json(content)
 
     # Answers
 
-    def answers(self, task: Task) -> Answers:
+    def answers(self, task: DeskTask) -> Answers:
         """What stands on a task's form now: of each part, what was put there last."""
         answers: Answers = {}
         for attribute, part, value in self.rows(
@@ -218,7 +218,7 @@ class Desk:
         return answers
 
     def save(
-        self, task: Task, click: str, attribute: str, part: str, value: Any, *, seconds: float
+        self, task: DeskTask, click: str, attribute: str, part: str, value: Any, *, seconds: float
     ) -> Answers:
         """Commit one click and return what stands on the form with it. Sent twice under one id, it is one click."""
         self.rows(
@@ -227,12 +227,12 @@ class Desk:
         )
         return self.answers(task)
 
-    def mark_done(self, task: Task, done: bool) -> None:
+    def mark_done(self, task: DeskTask, done: bool) -> None:
         """Count the task as done from now on, or not."""
         if done != (task.done_at is not None):
             self.rows("UPDATE tasks SET done_at = ? WHERE id = ?", time.time() if done else None, task.id)
 
-    def seconds(self, task: Task) -> float:
+    def seconds(self, task: DeskTask) -> float:
         """How long its sheet was looked at."""
         ((seconds,),) = self.rows("SELECT coalesce(sum(seconds), 0) FROM clicks WHERE task = ?", task.id)
         return float(seconds)

@@ -60,7 +60,7 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
 
     RATINGS/ratings.csv is what compare, agreement and the others read; revisions.csv beside it has every click and its time.
     """
-    from ..evals.rating.ratings_desk import Overlap, open_ratings, rated_cases, write_ratings
+    from ..evals.rating.ratings_desk import Overlap, file_ratings, open_ratings, rated_cases
     from ..evals.rating.server import serve_desk
     from ..rubrics.errors import VenireError
 
@@ -71,7 +71,7 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
     try:
         if options["close"]:
             desk.revoke_links()
-            say(f"closed; written: {write_ratings(desk)}", err=True)
+            say(f"closed; written: {file_ratings(desk)}", err=True)
             return
         people = raters or list(desk.counts())
         if not people:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...agents.desk import Answers, Sheet, Task, asked_now
+from ...agents.desk import Answers, DeskTask, TaskSheet, asked_now
 from ...rubrics.ballot import QUOTES_LIMIT
 from ...rubrics.case import Exhibit
 from ...rubrics.rubric import Attribute, Rubric
@@ -35,7 +35,7 @@ _KEYS = (
 )
 
 
-class Progress(NamedTuple):
+class PersonProgress(NamedTuple):
     """How far a person has come."""
 
     person: str
@@ -43,7 +43,7 @@ class Progress(NamedTuple):
     total: int
 
 
-def page(title: str, body: Mapping[str, object], *children: Child) -> str:
+def desk_page(title: str, body: Mapping[str, object], *children: Child) -> str:
     """A whole page; `body` holds what the script reads off it."""
     head = element(
         "head",
@@ -60,7 +60,7 @@ def page(title: str, body: Mapping[str, object], *children: Child) -> str:
 
 
 def task_page(
-    task: Task, sheet: Sheet, rubric: Rubric, answers: Answers, progress: Progress, token: str
+    task: DeskTask, sheet: TaskSheet, rubric: Rubric, answers: Answers, progress: PersonProgress, token: str
 ) -> str:
     """One case: its texts beside its questions."""
     asked = asked_now(rubric, sheet.asked, answers)
@@ -72,7 +72,7 @@ def task_page(
         "data-sent": sitting and task.done_at is not None,
         "data-quotes": QUOTES_LIMIT,
     }
-    return page(
+    return desk_page(
         f"Case {task.place + 1}",
         state,
         element("a", {"class": "skip", "href": "#questions"}, "Skip to the questions"),
@@ -102,7 +102,7 @@ def task_page(
     )
 
 
-def done_page(progress: Progress, *, sitting: bool) -> str:
+def done_page(progress: PersonProgress, *, sitting: bool) -> str:
     """What a person finds who has nothing left to do."""
     if sitting:
         words = "Nothing waits for you. When the jury comes back to you, it is here."
@@ -110,7 +110,7 @@ def done_page(progress: Progress, *, sitting: bool) -> str:
         words = f"All {progress.total} cases are rated. Thank you. You can still change any of them."
     else:
         words = "No case is assigned to you."
-    return page(
+    return desk_page(
         "Done",
         {},
         _bar(progress, ""),
@@ -135,16 +135,16 @@ class Attention(NamedTuple):
 
 
 def coordinator_page(
-    people: Sequence[tuple[Progress, str, str]],
+    people: Sequence[tuple[PersonProgress, str, str]],
     agreement: Sequence[tuple[str, str, str]] | None,
     apart: Sequence[Attention],
 ) -> str:
-    """Progress by rater, agreement so far, and the cases where raters differ most."""
+    """PersonProgress by rater, agreement so far, and the cases where raters differ most."""
     done, total = sum(each[0].done for each in people), sum(each[0].total for each in people)
-    return page(
+    return desk_page(
         "Progress",
         {"data-reload": True},
-        _bar(Progress("coordinator", done, total), ""),
+        _bar(PersonProgress("coordinator", done, total), ""),
         element(
             "main",
             {"class": "coordinator", "id": "main"},
@@ -168,7 +168,7 @@ def refusal_page(status: int, words: str) -> str:
     return document(head, element("body", None, element("main", None, element("h1", None, words))))
 
 
-def _bar(progress: Progress, place: str) -> Html:
+def _bar(progress: PersonProgress, place: str) -> Html:
     return element(
         "header",
         {"class": "bar"},
@@ -189,7 +189,7 @@ def _bar(progress: Progress, place: str) -> Html:
     )
 
 
-def _heading(sheet: Sheet) -> str:
+def _heading(sheet: TaskSheet) -> str:
     if not sheet.seat:
         return "Read, then rate"
     if sheet.kind != "ballot":
@@ -201,7 +201,7 @@ def _heading(sheet: Sheet) -> str:
     )
 
 
-def _judged_first(sheet: Sheet) -> list[Exhibit]:
+def _judged_first(sheet: TaskSheet) -> list[Exhibit]:
     """The texts with what is judged before what it is judged by: it is what a reader comes for."""
     return sorted(sheet.exhibits, key=lambda exhibit: not exhibit.name.startswith("output"))
 
@@ -215,7 +215,7 @@ def _text(name: str, words: str) -> Html:
     )
 
 
-def _others(sheet: Sheet, rubric: Rubric) -> Html | None:
+def _others(sheet: TaskSheet, rubric: Rubric) -> Html | None:
     """What the others said, by question, and what she said herself."""
     if not sheet.heard and not sheet.own:
         return None
@@ -242,7 +242,7 @@ def _others(sheet: Sheet, rubric: Rubric) -> Html | None:
 
 
 def _question(
-    number: int, attribute: Attribute, rubric: Rubric, sheet: Sheet, answers: Answers, shown: bool
+    number: int, attribute: Attribute, rubric: Rubric, sheet: TaskSheet, answers: Answers, shown: bool
 ) -> Html:
     name, parts = attribute.name, sheet.parts[attribute.name]
     form = answers.get(name, {})
@@ -329,7 +329,7 @@ def _choice(name: str, value: Value, words: str, score: Value | None, *, key: st
 def _extra(name: str, part: str, schema: Mapping[str, Any], value: Any, *, sitting: bool) -> Html:
     """A field that only a seat's form has."""
     label = _WORDS.get(part, part.replace("_", " "))
-    values = _listed(schema.get("items", schema))
+    values = _enumerated_values(schema.get("items", schema))
     if schema.get("type") == "array":
         boxes = [
             element(
@@ -369,7 +369,7 @@ def _extra(name: str, part: str, schema: Mapping[str, Any], value: Any, *, sitti
     )
 
 
-def _listed(schema: Mapping[str, Any]) -> list[Any]:
+def _enumerated_values(schema: Mapping[str, Any]) -> list[Any]:
     return [schema["const"]] if "const" in schema else list(schema.get("enum", ()))
 
 
@@ -403,7 +403,7 @@ def _note(name: str, form: Mapping[str, Any], parts: Mapping[str, Any], *, sitti
     )
 
 
-def _end(task: Task, progress: Progress, sitting: bool) -> Html:
+def _end(task: DeskTask, progress: PersonProgress, sitting: bool) -> Html:
     back = (
         element("a", {"class": "button back", "href": f"./?at={task.place}"}, "Previous")
         if task.place

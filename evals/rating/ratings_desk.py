@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...agents.desk import Answers, Desk, Sheet, asked_now
+from ...agents.desk import Answers, Desk, TaskSheet, asked_now
 from ...agents.model import digest
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Location, Store
@@ -124,10 +124,10 @@ def _listed_cases(path: Path) -> list[str]:
     return list(cases)
 
 
-def rating_sheet(case: Case, rubric: Rubric, rubric_key: str, notes: tuple[str, ...] = ()) -> Sheet:
+def rating_sheet(case: Case, rubric: Rubric, rubric_key: str, notes: tuple[str, ...] = ()) -> TaskSheet:
     """What a rater is shown of a case: what a juror may read, and a ballot's form."""
     parts = ballot_schema(rubric)["properties"]
-    return Sheet(
+    return TaskSheet(
         case=case.id,
         rubric=rubric_key,
         exhibits=rubric.exhibits(case),
@@ -277,14 +277,14 @@ def ratings_of(desk: Desk, rubric: Rubric) -> list[Rated]:
     ]
 
 
-def write_ratings(desk: Desk) -> Path:
+def file_ratings(desk: Desk) -> Path:
     """Write the ratings, as every command reads them, and beside them every click with its time; return the ratings' file."""
     rubric = Rubric.model_validate_json(desk.content(desk.fact("rubric") or ""))
     case_of = cache(lambda name: Case.model_validate_json(desk.content(desk.fact(f"content:{name}") or "")))
     columns = ["case", "rater", "attribute", "value", "rationale", "evidence", "revisions", "seconds", "at"]
     ratings = [
         [
-            *(rated.case, rated.rater, rated.attribute, _filed(rubric, rated, case_of)),
+            *(rated.case, rated.rater, rated.attribute, _file_value(rubric, rated, case_of)),
             *(csv_cell(rated.rationale), csv_cell(_cell(rated.evidence)), rated.revisions),
             *(f"{rated.seconds:.1f}", _clock(rated.made_at)),
         ]
@@ -304,7 +304,7 @@ def write_ratings(desk: Desk) -> Path:
     return file
 
 
-def _filed(rubric: Rubric, rated: Rated, case_of: Callable[[str], Case]) -> Any:
+def _file_value(rubric: Rubric, rated: Rated, case_of: Callable[[str], Case]) -> Any:
     """A value as the file has it: of a pair, between the row's `output_a` and `output_b`, whatever the page called them."""
     if not rubric.compares or rated.value == NOT_APPLICABLE:
         return rated.value

@@ -17,7 +17,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...agents.desk import Answers, Desk, Sheet, Task, asked_now
+from ...agents.desk import Answers, Desk, DeskTask, TaskSheet, asked_now
 from ...rubrics.ballot import QUOTES_LIMIT, TEXT_LIMIT, has_words
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
@@ -25,9 +25,9 @@ from ...rubrics.scale import NOT_APPLICABLE, value_words
 from ..report.markup import PAGE_HEADERS
 from ..service.connections import AllowedHosts, Connections, ThrottledLog, is_loopback, tls_context
 from ..service.judging import RequestError, read_body
-from ..service.server import allowed_connections, check_json, request_body, serve_app
-from .pages import Attention, Progress, coordinator_page, done_page, refusal_page, task_page
-from .ratings_desk import Rated, ratings_of, write_ratings
+from ..service.server import allowed_connections, request_body, require_json, serve_app
+from .pages import Attention, PersonProgress, coordinator_page, done_page, refusal_page, task_page
+from .ratings_desk import Rated, file_ratings, ratings_of
 
 _LOG = logging.getLogger(__name__)
 COORDINATOR = ""
@@ -96,7 +96,7 @@ def serve_desk(
 
     asyncio.run(run())
     if rating:
-        say(f"written: {write_ratings(desk)}")
+        say(f"written: {file_ratings(desk)}")
 
 
 async def _keep_files(desk: Desk) -> None:
@@ -114,7 +114,7 @@ async def _keep_files(desk: Desk) -> None:
 def _write_apart(folder: Path) -> None:
     desk = Desk(folder)
     try:
-        write_ratings(desk)
+        file_ratings(desk)
     finally:
         desk.close()
 
@@ -156,7 +156,7 @@ class DeskServer:
         self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
         self._rubrics: dict[str, Rubric] = {}
         self._agreement: tuple[int, list[tuple[str, str, str]], list[Attention]] | None = None
-        self._working: asyncio.Task[None] | None = None
+        self._working: asyncio.DeskTask[None] | None = None
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY)
@@ -212,7 +212,7 @@ class DeskServer:
         token = request.headers.get("X-Desk-Token", "")
         if not hmac.compare_digest(token.encode("utf-8", "replace"), _token(secret).encode()):
             raise RequestError(403, "This was not sent from a page of this desk.", "")
-        check_json(request)
+        require_json(request)
 
     async def _asset(self, request: web.Request) -> web.Response:
         if (asset := self._static.get(request.match_info["name"])) is None:
@@ -223,14 +223,14 @@ class DeskServer:
         person = request["person"]
         if person == COORDINATOR:
             return _html(await self._overview())
-        progress = Progress(person, *self._desk.count(person))
+        progress = PersonProgress(person, *self._desk.count(person))
         task = self._task_asked_for(request, person)
         if task is None:
             return _html(done_page(progress, sitting=self._desk.fact("rubric") is None))
         sheet, answers = self._desk.sheet(task), self._desk.answers(task)
         return _html(task_page(task, sheet, self._rubric(sheet), answers, progress, request["token"]))
 
-    def _task_asked_for(self, request: web.Request, person: str) -> Task | None:
+    def _task_asked_for(self, request: web.Request, person: str) -> DeskTask | None:
         """The task at `at`; the first that is not done looking on from `after`; or the first of all that is not done."""
         at, after = (_whole(request.query.get(name)) for name in ("at", "after"))
         if at is not None:
@@ -240,12 +240,12 @@ class DeskServer:
         place = self._desk.open_place(person, -1 if after is None else after - 1)
         return None if place is None else self._desk.task(person, place)
 
-    def _rubric(self, sheet: Sheet) -> Rubric:
+    def _rubric(self, sheet: TaskSheet) -> Rubric:
         if sheet.rubric not in self._rubrics:
             self._rubrics[sheet.rubric] = self._desk.rubric(sheet)
         return self._rubrics[sheet.rubric]
 
-    def _own_task(self, request: web.Request, number: int) -> Task:
+    def _own_task(self, request: web.Request, number: int) -> DeskTask:
         rows = self._desk.rows(
             "SELECT place FROM tasks WHERE id = ? AND person = ?", number, request["person"]
         )
@@ -293,7 +293,7 @@ class DeskServer:
         if self._working is not None and self._agreement is None:
             await asyncio.wait([self._working], timeout=0.5)
         people = [
-            (Progress(person, done, total), *self._pace(person))
+            (PersonProgress(person, done, total), *self._pace(person))
             for person, (done, total) in self._desk.counts().items()
         ]
         if self._agreement is None:
@@ -346,7 +346,7 @@ def is_legal(value: Any, schema: dict[str, Any], *, unfinished: bool = False) ->
     return False
 
 
-def missing_answers(rubric: Rubric, sheet: Sheet, answers: Answers) -> list[str]:
+def missing_answers(rubric: Rubric, sheet: TaskSheet, answers: Answers) -> list[str]:
     """The questions that are asked and have no whole answer yet: of a rater a score is enough, of a juror all that a ballot has."""
     own = {vote.attribute: vote.value for vote in sheet.own}
 

@@ -77,7 +77,7 @@ def _quiet() -> logging.Logger:
     return logger
 
 
-class Address(Protocol):
+class ListenAddress(Protocol):
     """Where to listen."""
 
     @property
@@ -91,7 +91,7 @@ class Address(Protocol):
 async def serve_app(
     app: web.Application,
     connections: Connections,
-    address: Address,
+    address: ListenAddress,
     say: Callable[[str], None],
     ready: Callable[[str], None],
 ) -> None:
@@ -118,7 +118,7 @@ async def serve_app(
 async def _listen(
     server: web.Server,
     connections: Connections,
-    address: Address,
+    address: ListenAddress,
     ready: Callable[[str], None],
     stopped: asyncio.Event,
 ) -> None:
@@ -198,7 +198,7 @@ class Service:
         return web.json_response(self._openapi_document)
 
     async def _score(self, request: web.Request) -> web.Response:
-        check_json(request)
+        require_json(request)
         case = read_case(await request_body(request))
         with self._connections.keep_open(request.protocol):
             body = await self._queue.judge(case)
@@ -206,7 +206,7 @@ class Service:
 
     async def _grade(self, request: web.Request) -> web.Response:
         """OpenAI's graders API: the sample as a case, the verdict as a reward."""
-        check_json(request)
+        require_json(request)
         run = read_grader_run(await request_body(request))
         rewarded_name(run, self._queue.sitting.rubric)
         case = read_case(case_document(run))
@@ -227,7 +227,7 @@ class Service:
         return web.json_response(self._queue.state())
 
 
-def check_json(request: web.Request) -> None:
+def require_json(request: web.Request) -> None:
     """Raises RequestError 415 unless the body is said to be JSON."""
     if request.content_type != "application/json":
         raise RequestError(415, "the body is not application/json", "send Content-Type: application/json")
