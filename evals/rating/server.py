@@ -156,7 +156,7 @@ class DeskServer:
         self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
         self._rubrics: dict[str, Rubric] = {}
         self._agreement: tuple[int, list[tuple[str, str, str]], list[Attention]] | None = None
-        self._working: asyncio.DeskTask[None] | None = None
+        self._working: asyncio.Task[None] | None = None
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY)
