@@ -45,11 +45,13 @@ _FINISH: dict[str, Literal["refusal", "length"]] = {
 
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
-def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -> Scorer:
+def jury(
+    rubric: Any, jury: Any, *, source: str | None = None, against: str | None = None, **options: Any
+) -> Scorer:
     """Have `jury` judge the output under `rubric`: a score for each attribute, unscored where none was reached.
 
-    `source` names the field of a sample's metadata that holds what the output was made from; `options` are those of
-    a sitting: `model`, `base_url`, `record`, `max_usd` ... Every epoch is a hearing of its own. Several juries may be scorers of
+    `source` names the field of a sample's metadata that holds what the output was made from, `against` the one with another output, to
+    be compared with this one: above 0 this one is preferred. `options` are those of a sitting: `model`, `base_url`, `record`, `max_usd` ... Every epoch is a hearing of its own. Several juries may be scorers of
     one task, and keep one record.
     """
     sitting = convene(rubric, jury, **options)
@@ -61,6 +63,7 @@ def jury(rubric: Any, jury: Any, *, source: str | None = None, **options: Any) -
         case = case_from_sample(
             f"{state.model}/{state.sample_id}",
             answer,
+            against=field_of(state.metadata, against),
             question=state.input_text,
             source=field_of(state.metadata, source),
             reference=target.text,

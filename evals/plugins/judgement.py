@@ -12,10 +12,11 @@ from ...orchestration.reading.export import case_json
 from ...orchestration.reading.requirements import Requirement
 from ...orchestration.reading.show import deliberation_text
 from ...orchestration.verdict import Outcome, Status, Verdict
+from ...rubrics.case import is_swapped
 from ...rubrics.errors import VenireError, safe
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
-from ...rubrics.scale import Value, value_words
+from ...rubrics.scale import Value, preferred_side, value_words
 
 _WIDTH = 100
 
@@ -27,7 +28,8 @@ class Mark:
     name: str
     status: Status
     value: Value | None
-    """None unless it was reached: what is hung or does not apply is never a number."""
+    """None unless it was reached: what is hung or does not apply is never a number. Of a pair, above 0 where the row's `output_a`, which is the
+    host's own output, is preferred, and below where the other is."""
     share: float | None
     """Where the value lies between the worst (0) and the best (1); None without a value or an order."""
     reason: str
@@ -47,14 +49,19 @@ class Judgement:
     def marks(self) -> Mapping[str, Mark]:
         """Every attribute, in the rubric's order, and every score that follows from them."""
         rubric, verdict = self.rubric, self.verdict
+        values = {name: self._for_own_output(outcome.value) for name, outcome in verdict.outcomes.items()}
         marks = {
             name: Mark(
-                name, o.status, o.value, share(rubric, name, o.value), _reason(o, pair=rubric.compares)
+                name,
+                o.status,
+                values[name],
+                share(rubric, name, values[name]),
+                _reason(o, pair=rubric.compares),
             )
             for name, o in verdict.outcomes.items()
         }
         for name in (*rubric.reversed_names, *rubric.composites):
-            value = verdict.derived.get(name)
+            value = self._for_own_output(verdict.derived.get(name))
             parts = (
                 [rubric.reversed_names[name]] if name in rubric.reversed_names else rubric.composites[name]
             )
@@ -66,6 +73,12 @@ class Judgement:
                 reason = f"{value:g}, which follows from {', '.join(parts)}"
                 marks[name] = Mark(name, "reached", value, share(rubric, name, value), reason)
         return marks
+
+    def _for_own_output(self, value: Value | None) -> Value | None:
+        """A preference between output A and output B as one for the row's `output_a`; any other value as it is."""
+        if not self.rubric.compares or value is None or isinstance(value, str):
+            return value
+        return value if is_swapped(self.verdict.case) else -value
 
     @property
     def usd(self) -> float | None:
@@ -85,11 +98,15 @@ class Judgement:
     @property
     def headline(self) -> str:
         """Every mark in one line."""
-        marks = (
-            f"{mark.name} {value_words(mark.value, pair=self.rubric.compares) if mark.status == 'reached' else mark.status}"
-            for mark in self.marks.values()
-        )
-        return ", ".join(marks)
+
+        def words(mark: Mark) -> str:
+            if mark.status != "reached" or mark.value is None:
+                return mark.status
+            if self.rubric.compares:
+                return ("tie", "the output", "the other output")[preferred_side(mark.value)]
+            return str(mark.value)
+
+        return ", ".join(f"{mark.name} {words(mark)}" for mark in self.marks.values())
 
     def misses(self, *required: str) -> list[str]:
         """Why each of `required`, written as `accurate>=4`, does not hold; what is hung holds nothing."""

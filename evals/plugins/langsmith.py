@@ -21,8 +21,8 @@ class JuryEvaluator:
 
     What is hung or does not apply has no score: its value says so, and its comment why. `output` and `reference` name the
     fields that are judged and known to be good: the only field or all of them, unless they do. `source` names the input that
-    the output was made from; the other inputs are the question. `prefix` begins the keys, for several juries in one experiment.
-    `options` are those of a sitting: `model`, `base_url`, `record`, `max_usd` ...
+    the output was made from, `against` the one that holds another output, to be compared with this one: above 0 this one is preferred. The other
+    inputs are the question. `prefix` begins the keys, for several juries in one experiment. `options` are those of a sitting: `model`, `base_url`, `record`, `max_usd` ...
     """
 
     def __init__(
@@ -33,10 +33,12 @@ class JuryEvaluator:
         output: str | None = None,
         reference: str | None = None,
         source: str | None = None,
+        against: str | None = None,
         prefix: str = "",
         **options: Any,
     ) -> None:
-        self._output, self._reference, self._source, self._prefix = output, reference, source, prefix
+        self._output, self._reference, self._prefix = output, reference, prefix
+        self._source, self._against = source, against
         self._sitting = convene(rubric, jury, **options)
         # Under which LangSmith shows it.
         self.__name__ = self._sitting.jury.name
@@ -55,7 +57,7 @@ class JuryEvaluator:
 
     def _case(self, inputs: Any, outputs: Any, reference_outputs: Any) -> Case:
         judged, good = _field(outputs, self._output), _field(reference_outputs, self._reference)
-        return case_from_row(inputs, judged, good, source=self._source)
+        return case_from_row(inputs, judged, good, source=self._source, against=self._against)
 
     def _feedback(self, judgement: Judgement) -> Feedback:
         return [

@@ -20,35 +20,42 @@ def jury_scorer(
     jury: Any,
     *,
     name: str = "jury",
+    prefix: str = "",
     source: str | None = None,
+    against: str | None = None,
     reference: str = "expected_response",
     **options: Any,
 ) -> Scorer:
     """Have `jury` judge each row's outputs under `rubric`.
 
-    `source` names the input that holds what the output was made from; the other inputs are the question. `reference`
-    names the expectation that is a known good answer: jurors read it only if the rubric shows it. `options` are those
-    of a sitting: `model`, `base_url`, `record`, `max_usd` ...
+    `source` names the input that holds what the output was made from, `against` the one that holds another output, to be compared with this
+    one: above 0 this one is preferred. The other inputs are the question. `reference` names the expectation that is a known good
+    answer: jurors read it only if the rubric shows it. `prefix` begins the names, for several juries in one evaluation. `options` are
+    those of a sitting: `model`, `base_url`, `record`, `max_usd` ...
     """
     sitting = convene(rubric, jury, **options)
 
     @scorer(name=name)  # type: ignore[untyped-decorator]
     def jury_feedback(inputs: Any, outputs: Any, expectations: Any) -> list[Feedback]:
         expected = (expectations or {}).get(reference)
-        judgement = sitting.hear_sync(case_from_row(inputs, outputs, expected, source=source))
-        marks = [_feedback(mark, judgement) for mark in judgement.marks.values()]
-        counts = [Feedback(name=key, value=number) for key, number in counts_of(judgement).items()]
+        judgement = sitting.hear_sync(
+            case_from_row(inputs, outputs, expected, source=source, against=against)
+        )
+        marks = [_feedback(mark, judgement, prefix) for mark in judgement.marks.values()]
+        counts = [
+            Feedback(name=f"{prefix}{key}", value=number) for key, number in counts_of(judgement).items()
+        ]
         return [*marks, *counts]
 
     return jury_feedback
 
 
-def _feedback(mark: Mark, judgement: Judgement) -> Feedback:
+def _feedback(mark: Mark, judgement: Judgement, prefix: str) -> Feedback:
     """A value, or the reason why there is none: what is hung or does not apply is not in any average."""
     verdict = judgement.verdict
     reached = mark.status == "reached"
     return Feedback(
-        name=mark.name,
+        name=f"{prefix}{mark.name}",
         value=mark.value,
         error=None if reached else AssessmentError(error_code=mark.status.upper(), error_message=mark.reason),
         rationale=mark.reason,

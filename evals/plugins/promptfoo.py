@@ -12,7 +12,7 @@ from ...rubrics.errors import VenireError
 from .judgement import Judgement, Mark
 from .sitting import case_from_sample, convene
 
-_PARTS = ("question", "source", "reference")
+_PARTS = ("question", "source", "reference", "against")
 """What of a case `config` may say to be in which variable. Other variables are shown to nobody."""
 
 
@@ -20,7 +20,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """The jury's judgement of `output` as promptfoo keeps it.
 
     `config` has `rubric`, `jury`, what a verdict must meet (`require`), the variables of a case's parts, and options of
-    a sitting (`model`, `base_url`, `record` ...). What is hung or does not apply has no score among the named ones.
+    a sitting (`model`, `base_url`, `record` ...). `against` names the variable with another output: a rubric of pairs then compares the
+    two, 1 where this one is preferred, 0 where the other is. What is hung or does not apply has no score among the named ones.
     """
     config = dict(context.get("config") or {})
     parts = {part: config.pop(part, None) for part in _PARTS}
@@ -31,7 +32,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     except (KeyError, TypeError) as error:
         raise VenireError(
             f"the assertion's config cannot be used: {error}",
-            remedy="it has rubric and jury, and may have require, question, source, reference, model, base_url, record",
+            remedy="it has rubric and jury, and may have require, question, source, reference, against, model, base_url, record",
         ) from None
     return _result(sitting.hear_sync(case), required)
 

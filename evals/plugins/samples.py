@@ -16,18 +16,25 @@ BLANK = "The output is blank: there is nothing to judge."
 
 
 def case_from_row(
-    inputs: Any, output: Any, expected: Any = None, *, source: str | None = None, name: object = None
+    inputs: Any,
+    output: Any,
+    expected: Any = None,
+    *,
+    source: str | None = None,
+    against: str | None = None,
+    name: object = None,
 ) -> Case:
     """The case of one row; without a name, its id is a digest of what went in and came out.
 
-    `source` names the input that holds what the output was made from; the other inputs are the question. `expected` is the
-    reference, which jurors read only if the rubric shows it.
+    `source` names the input that holds what the output was made from, `against` the one that holds another output, to be compared with this
+    one; the other inputs are the question. `expected` is the reference, which jurors read only if the rubric shows it.
     """
     given = inputs if isinstance(inputs, Mapping) else {} if inputs is None else {"input": inputs}
-    asked = {key: value for key, value in given.items() if key != source}
+    asked = {key: value for key, value in given.items() if key not in (source, against)}
     return case_from_sample(
         digest(json.dumps(_jsonable([inputs, output]), sort_keys=True))[:12] if name is None else name,
         text_of(output),
+        against=None if against is None else text_of(field_of(given, against)),
         source=field_of(given, source),
         question=text_of(sole_value(asked)),
         reference=text_of(expected),

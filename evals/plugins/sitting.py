@@ -80,10 +80,17 @@ _OPEN: dict[str, Sitting] = {}
 _LOCK = threading.Lock()
 
 
-def case_from_sample(id: object, output: str | None, **parts: Any) -> Case:
-    """A host's sample as a case; parts that are empty are left out. An error if there is nothing to judge."""
+def case_from_sample(id: object, output: str | None, *, against: str | None = None, **parts: Any) -> Case:
+    """A host's sample as a case, or as the pair of its output and the one that it is held against; parts that are empty are left out.
+
+    An error if there is nothing to judge.
+    """
+    given = {"id": str(id), **{name: part for name, part in parts.items() if part}}
     try:
-        return Case(id=str(id), output=output or "", **{name: part for name, part in parts.items() if part})
+        if against is not None:
+            sides = {"output_a": output or "", "output_b": against, "system_a": given.pop("system", None)}
+            return Case.from_row(given | sides)
+        return Case(output=output or "", **given)
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"sample {id}: {first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
@@ -319,7 +326,7 @@ class Sitting:
 
     async def _deliberate(self, case: Case, again: int) -> Judgement:
         if again:
-            case = case.model_copy(update={"id": f"{case.id}#{again + 1}"})
+            case = Case.from_row(case.as_row() | {"id": f"{case.id}#{again + 1}"})
         return await self._first_alone.run(lambda: self._hear(case, again), lambda judged: judged.fresh)
 
     async def _hear(self, case: Case, again: int) -> Judgement:

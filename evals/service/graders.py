@@ -95,6 +95,10 @@ def rewarded_name(run: GraderRun, rubric: Rubric) -> str | None:
     Raises:
         RequestError: It has no worse and better, so that there can be no reward. Nothing was paid for.
     """
+    if rubric.compares:
+        raise RequestError(
+            422, "the rubric compares two outputs, and a grader sends one", "serve a rubric of scores"
+        )
     name, rewardable = run.grader.name, names_with_best(rubric)
     is_named = name in (*rubric.names, *rubric.reversed_names, *rubric.composites)
     if not rewardable or (is_named and name not in rewardable):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_json
 
 from ...orchestration.deliberate import models_line
 from ...orchestration.reading.export import verdicts
@@ -41,12 +42,11 @@ class RequestError(Exception):
         self.status, self.problem, self.remedy, self.headers = status, problem, remedy, headers
 
 
-class CaseRequest(BaseModel):
-    """A case to be judged. Only `output` is required; jurors see `reference` only if the rubric asks for it."""
+class _CaseFields(BaseModel):
+    """What a request for a case has besides what is judged."""
 
     model_config = ConfigDict(extra="forbid", strict=True, title="Case")
 
-    output: Text = Field(description="The text under judgement.")
     id: Annotated[str, Field(max_length=512)] | None = Field(
         None,
         pattern=r"^[A-Za-z0-9._:#-]+$",
@@ -59,7 +59,6 @@ class CaseRequest(BaseModel):
     question: str | None = None
     audience: str | None = None
     group: str | None = None
-    system: str | None = Field(None, description="Who produced the output. Jurors never see it.")
     metadata: dict[str, Any] = Field(
         default_factory=dict, description="Kept with the case, never shown to a juror."
     )
@@ -67,19 +66,48 @@ class CaseRequest(BaseModel):
     def case(self) -> Case:
         """The case; without an id, the same words get the same one."""
         parts = {name: part for name, part in self.model_dump(exclude={"id"}).items() if part}
-        words = self.model_dump_json(exclude={"id", "metadata"}).encode()
-        return Case(id=self.id or f"case-{hashlib.sha256(words).hexdigest()[:16]}", **parts)
+        fields = self.model_dump(exclude={"id", "metadata"}).items()
+        # Records know their cases by this: the order is a part of it.
+        words = to_json(dict(sorted(fields, key=lambda field: not field[0].startswith("output"))))
+        return self._of({"id": self.id or f"case-{hashlib.sha256(words).hexdigest()[:16]}", **parts})
+
+    def _of(self, parts: dict[str, Any]) -> Case:
+        return Case(**parts)
 
 
-def read_case(body: bytes) -> Case:
+class CaseRequest(_CaseFields):
+    """A case to be judged. Only `output` is required; jurors see `reference` only if the rubric asks for it."""
+
+    output: Text = Field(description="The text under judgement.")
+    system: str | None = Field(None, description="Who produced the output. Jurors never see it.")
+
+
+class PairRequest(_CaseFields):
+    """Two outputs to be compared. Only they are required; jurors see `reference` only if the rubric asks for it."""
+
+    output_a: Text = Field(description="The one text.")
+    output_b: Text = Field(description="The other text.")
+    system_a: str | None = Field(None, description="Who produced output_a. Jurors never see it.")
+    system_b: str | None = Field(None, description="Who produced output_b. Jurors never see it.")
+
+    def _of(self, parts: dict[str, Any]) -> Case:
+        return Case.from_row(parts)
+
+
+def case_request(rubric: Rubric) -> type[CaseRequest] | type[PairRequest]:
+    """What a request for this rubric must hold: one output, or two to compare."""
+    return PairRequest if rubric.compares else CaseRequest
+
+
+def read_case(body: bytes, rubric: Rubric) -> Case:
     """The case in a request's body.
 
     Raises:
         RequestError: 400 if the body is not JSON, 422 if it is not a valid case.
     """
-    return read_body(
-        CaseRequest, body, "a JSON object with the key output", "a case as GET /openapi.json has it"
-    ).case()
+    keys = "the keys output_a and output_b" if rubric.compares else "the key output"
+    model = case_request(rubric)
+    return read_body(model, body, f"a JSON object with {keys}", "a case as GET /openapi.json has it").case()
 
 
 def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> Body:

@@ -22,7 +22,7 @@ from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
 from ..plugins.judgement import Judgement
 from .connections import AccessCheck, AllowedHosts, ThrottledLog, service_token, tls_context, url_host
-from .judging import PATIENCE, CaseRequest, JudgeQueue, RequestError, ServiceConfig, open_queue, read_case
+from .judging import PATIENCE, JudgeQueue, RequestError, ServiceConfig, case_request, open_queue, read_case
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -92,7 +92,7 @@ def mcp_server(queue: JudgeQueue) -> Server:
     from mcp.types import INVALID_PARAMS, CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
 
     async def judge(arguments: Mapping[str, Any]) -> ToolAnswer:
-        body = await queue.judge(read_case(json.dumps(arguments).encode()))
+        body = await queue.judge(read_case(json.dumps(arguments).encode(), queue.sitting.rubric))
         return judged_answer(json.loads(body))
 
     async def explain(arguments: Mapping[str, Any]) -> ToolAnswer:
@@ -107,7 +107,7 @@ def mcp_server(queue: JudgeQueue) -> Server:
         return Tool(name=name, title=title, description=description, input_schema=schema, annotations=hints)
 
     tools = [
-        tool("judge_case", "Judge a case", JUDGE, CaseRequest, free=False),
+        tool("judge_case", "Judge a case", JUDGE, case_request(queue.sitting.rubric), free=False),
         tool("explain_verdict", "Explain a verdict", EXPLAIN, ExplainRequest, free=True),
     ]
     calls: dict[str, Callable[[Mapping[str, Any]], Awaitable[ToolAnswer]]] = {

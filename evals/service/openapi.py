@@ -5,10 +5,13 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
+from pydantic import BaseModel
+
 from ...orchestration.transcript import Stop
 from ...orchestration.verdict import Outcome
+from ...rubrics.rubric import Rubric
 from .graders import GraderRun
-from .judging import CaseRequest
+from .judging import case_request
 
 _REFS = "#/components/schemas/{model}"
 _COUNT = {"type": "integer", "minimum": 0}
@@ -31,14 +34,14 @@ _PROBLEMS = {
 }
 
 
-def openapi_document(*, rubric: str, jury: str) -> dict[str, Any]:
+def openapi_document(*, rubric: Rubric, jury: str) -> dict[str, Any]:
     """The OpenAPI document of the service."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "venire",
             "version": version("venire"),
-            "description": f"Scores cases under the rubric {rubric} by the jury {jury}.",
+            "description": f"Scores cases under the rubric {rubric.name} by the jury {jury}.",
         },
         "security": [{"token": []}],
         "paths": {
@@ -49,7 +52,7 @@ def openapi_document(*, rubric: str, jury: str) -> dict[str, Any]:
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": _schemas(),
+            "schemas": _schemas(case_request(rubric)),
         },
     }
 
@@ -153,9 +156,9 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
-def _schemas() -> dict[str, Any]:
+def _schemas(case: type[BaseModel]) -> dict[str, Any]:
     schemas: dict[str, Any] = {}
-    for model in (CaseRequest, GraderRun, Outcome, Stop):
+    for model in (case, GraderRun, Outcome, Stop):
         schema = model.model_json_schema(mode="validation", ref_template=_REFS)
         schemas |= schema.pop("$defs", {})
         schemas[str(schema["title"])] = schema

@@ -157,9 +157,7 @@ class Service:
         self._connections = connections
         self._log = log
         self._max_body = max_body
-        self._openapi_document = openapi_document(
-            rubric=queue.sitting.rubric.name, jury=queue.sitting.jury.name
-        )
+        self._openapi_document = openapi_document(rubric=queue.sitting.rubric, jury=queue.sitting.jury.name)
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=self._max_body)
@@ -199,7 +197,7 @@ class Service:
 
     async def _score(self, request: web.Request) -> web.Response:
         require_json(request)
-        case = read_case(await request_body(request))
+        case = read_case(await request_body(request), self._queue.sitting.rubric)
         with self._connections.keep_open(request.protocol):
             body = await self._queue.judge(case)
         return web.Response(body=body, content_type="application/json")
@@ -209,7 +207,7 @@ class Service:
         require_json(request)
         run = read_grader_run(await request_body(request))
         rewarded_name(run, self._queue.sitting.rubric)
-        case = read_case(case_document(run))
+        case = read_case(case_document(run), self._queue.sitting.rubric)
         with self._connections.keep_open(request.protocol):
             await self._queue.judge(case)
         return web.json_response(grader_answer(run, self._queue.kept_judgement(case.id)))

@@ -60,7 +60,12 @@ def main(url: str) -> None:
     judged("hidden", jury_scorer(rubric, seats, **local), "A hidden reference.")
     judged("shown", jury_scorer(shown, seats, **local), "A shown reference.")
     metrics = judged("odd", jury_scorer(rubric, seats, **local), {"answer": "Fever.", "score": 1}, "   ")
-    print(json.dumps({"example": example, "odd": read_back("odd"), "metrics": metrics}))
+    mlflow.set_experiment("two")
+    rows = [{"inputs": {"q": "Summarise."}, "outputs": text} for text in ("Fever.", "The left wrist.")]
+    named = {name: jury_scorer(rubric, seats, name=name, prefix=f"{name}.", seed=at, **local) for at, name in enumerate(("one", "two"))}  # fmt: skip
+    mlflow.genai.evaluate(data=rows, scorers=list(named.values()))
+    two = {output: {name: part["value"] for name, part in parts.items()} for output, parts in read_back("two").items()}  # fmt: skip
+    print(json.dumps({"two": two, "example": example, "odd": read_back("odd"), "metrics": metrics}))
 
 
 if __name__ == "__main__":

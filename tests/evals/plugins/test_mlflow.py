@@ -52,6 +52,13 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     assert "output: is blank" in blank["error"][1]
     assert found["metrics"]["accurate/mean"] == 4.0
 
+    for output, accurate, hung in (("Fever.", 4, 0), ("The left wrist.", None, 2)):
+        names = ("accurate", "thorough", "overall", "hung", "abstentions")
+        assert set(found["two"][output]) == {f"{jury}.{name}" for jury in ("one", "two") for name in names}
+        for jury in ("one", "two"):
+            mine = found["two"][output]
+            assert (mine[f"{jury}.accurate"], mine[f"{jury}.hung"]) == (accurate, hung)
+
     prompts = {
         name: [c.prompt for c in server.calls if f"A {name} reference." in c.prompt]
         for name in ("hidden", "shown")

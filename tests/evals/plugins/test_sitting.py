@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkout import SUPPORT
 from mixed_rubric import RUBRIC, SCORES, agreeing_server
-from openai_server import Call, ProviderServer, Refusal, jury_of
+from openai_server import Call, ProviderServer, Refusal, filled, jury_of
 from server_juries import jury_at
 
 from venire import Store, VenireError
 from venire.agents.cost import Price
+from venire.evals.plugins.langsmith import JuryEvaluator
+from venire.evals.plugins.promptfoo import get_assert
 from venire.evals.plugins.sitting import case_from_sample, convene, field_of
 
 
@@ -37,6 +41,35 @@ def test_every_outcome_has_its_own_kind_of_mark() -> None:
         "safety": ("reached", 4.0, 0.75),
         "overall": ("reached", 4.0, 0.75),
     }
+
+
+def longer(call: Call) -> Any:
+    """A juror who prefers the longer output, whichever label it has."""
+    assert call.schema is not None
+    length = {
+        label: len(re.findall(rf'"output {label}" begins \w+\]\]\n(.*)\n', call.prompt)[0]) for label in "AB"
+    }
+    return filled(call.schema, lambda _: (length["A"] < length["B"]) - (length["A"] > length["B"]))
+
+
+def test_hosts_have_their_output_compared_with_another() -> None:
+    """1 where the host's own output is preferred, under either label, in every epoch."""
+    with ProviderServer(longer) as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel")
+        evaluator = JuryEvaluator("preference", jury, against="before", prefix="pair.")
+        for number, (text, won) in enumerate((("Long words.", 1), ("No.", -1), ("Other", 0)) * 4):
+            inputs = {"question": f"Question {number}?", "before": "Words"}
+            feedback = {one["key"]: one for one in evaluator(inputs=inputs, outputs=text)}
+            assert (feedback["pair.preference"]["score"], feedback["pair.hung"]["score"]) == (won, 0)
+            config = {"rubric": "preference", "jury": jury, "question": "question", "against": "before"}
+            found = get_assert(text, {"vars": inputs, "config": config})
+            words = {1: "the output", -1: "the other output", 0: "tie"}[won]
+            assert (found["score"], found["reason"]) == ((won + 1) / 2, f"preference {words}")
+        case = case_from_sample(1, "Long words.", against="No.", system="mine")
+        heard = [convene("preference", jury).hear_sync(case, again=again) for again in range(6)]
+
+    assert [judged.marks["preference"].value for judged in heard] == [1] * 6
+    assert len({judged.verdict["preference"].value for judged in heard}) == 2
 
 
 def test_what_is_hung_has_no_value_and_says_why() -> None:

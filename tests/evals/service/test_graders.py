@@ -100,7 +100,7 @@ def test_a_range_is_what_worst_and_best_become_and_reasons_are_flagged() -> None
 def test_an_items_texts_are_the_cases_and_its_samples_share_a_group() -> None:
     item = {"id": 7, "prompt": "Summarise.", "reference_answer": "Good.", "source": ["a", "b"], "label": 3, "context": "x"}  # fmt: skip
 
-    case = read_case(case_document(read_grader_run(graded(item=item))))
+    case = read_case(case_document(read_grader_run(graded(item=item))), RUBRIC)
 
     assert (case.output, case.question, case.reference, case.source, case.group) == ("The text.", "Summarise.", "Good.", ("a", "b"), "7")  # fmt: skip
     assert case.metadata == {"item": 7, "label": 3, "context": "x"} and case.id.startswith("case-")

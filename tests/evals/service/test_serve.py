@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import shutil
 import signal
 import socket
@@ -22,12 +23,13 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 from command_line import venire
-from openai_server import ProviderServer, Refusal, jury_of
+from openai_server import Call, ProviderServer, Refusal, filled, jury_of
 from run_files import write_run
 from served_jury import CASE, TOKEN, Served, ask, asked, served
 
 from venire.evals.service.connections import AllowedHosts
 from venire.evals.service.judging import AnswerCache
+from venire.rubrics.case import is_swapped
 
 
 def wait_for(seen: Callable[[], object]) -> None:
@@ -55,6 +57,35 @@ def test_a_case_is_scored_once_and_fetched_as_often_as_one_likes(tmp_path: Path)
     assert "Traceback" not in said
     shown = json.loads(venire("show", "out", "one", "--json", cwd=tmp_path).stdout)
     assert shown["cases"][0]["verdict"] == found["verdict"]
+
+
+def test_two_outputs_are_compared_and_one_is_refused(tmp_path: Path) -> None:
+    """The one that is longer is preferred, whichever label it has; a grader sends one."""
+
+    def longer(call: Call) -> Any:
+        assert call.schema is not None
+        length = {
+            label: len(re.findall(rf'"output {label}" begins \w+\]\]\n(.*)\n', call.prompt)[0])
+            for label in "AB"
+        }
+        return filled(call.schema, lambda _: -1 if length["A"] > length["B"] else 1)
+
+    pairs = [
+        {"output_a": f"No. {number}", "output_b": "Fever of 38.", "system_b": "canary"} for number in range(6)
+    ]
+    with served(tmp_path, longer, "--rubric", "preference") as (server, provider):
+        answers = asked(server, *pairs, pairs[0], {"output": "Fever."})
+        sample = {"grader": {"type": "score_model"}, "model_sample": "Fever."}
+        graded = asked(server, sample, path="/v1/fine_tuning/alpha/graders/run")
+        ((_, described),) = asked(server, None, path="/openapi.json", method="GET")
+
+    assert [status for status, _ in answers] == [200] * 7 + [422]
+    preferred = [answer["verdict"]["preference"]["value"] for _, answer in answers[:6]]
+    swapped = [is_swapped(answer["case"]) for _, answer in answers[:6]]
+    assert preferred == [-1 if turned else 1 for turned in swapped] and len(set(swapped)) == 2
+    assert graded[0][0] == 422 and "a grader sends one" in graded[0][1]["problem"]
+    assert len(provider.calls) == 6 * 3 and not any("canary" in call.prompt for call in provider.calls)
+    assert described["components"]["schemas"]["Case"]["required"] == ["output_a", "output_b"]
 
 
 def test_hung_is_a_status_and_never_a_number(tmp_path: Path) -> None:
