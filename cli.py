@@ -19,7 +19,7 @@ from .commands.measuring import align, metrics, winrate
 from .commands.rating import rate
 from .commands.reading import export, inspect, show
 from .commands.replaying import pressure, replay
-from .commands.running import demo, run, status
+from .commands.running import demo, merge, run, status
 from .commands.serving import mcp, serve
 from .commands.starting import import_ as import_command
 from .commands.starting import new
@@ -29,7 +29,7 @@ from .commands.triaging import triage
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo, new, import_command),
-    "Judge": (run, status, serve, mcp),
+    "Judge": (run, status, merge, serve, mcp),
     "Read": (show, inspect, claims, export),
     "Ask what if": (replay, pressure),
     "Hold against people": (rate, compare, agreement, calibrate, threshold, triage),

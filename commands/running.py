@@ -208,6 +208,22 @@ def status(run: Path | str, as_json: bool) -> None:
         show_status(found(run), console())
 
 
+@click.command()
+@click.argument("runs", type=location, nargs=-1, required=True, metavar="RUN RUN...")
+@click.option("-o", "--output", required=True, type=location, metavar="RUN", help="The run to make.")
+def merge(runs: tuple[Path | str, ...], output: Path | str) -> None:
+    """Runs of one study, made apart, as one run. Makes no model call."""
+    from ..orchestration.record.merging import merge_runs
+    from ..rubrics.errors import VenireError
+
+    if len(runs) < 2:
+        raise VenireError("one run has nothing to be merged with", remedy="name two runs or more")
+    merged = merge_runs(runs, output)
+    say(f"{merged.deliberations} deliberations and {merged.calls} calls of {len(runs)} runs in {output}")
+    if merged.doubled:
+        say(f"{merged.doubled} deliberations were in two runs: those of the first named are kept")
+
+
 def _requirements(written: Sequence[str], rubric: Rubric) -> list[Requirement]:
     if not written:
         return []

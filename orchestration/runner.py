@@ -89,7 +89,7 @@ async def hear_cases(
     try:
         if unsure:
             work = await _hear_first_alone(work, set(unsure), hear)
-        results = await _hear_all(work, hear, at_once)
+        results = await _hear_all(work, hear, at_once, court.budget.check)
     finally:
         keeping.cancel()
         await asyncio.wait([keeping])
@@ -169,30 +169,40 @@ async def _add_arm(
 
 _Item = tuple[int, Case, _Arm]
 """A case, with its place in the file, and the arm that is to hear it."""
+_Hear = Callable[[_Item], Awaitable[bool | None]]
 
 
 async def _hear_all(
-    work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]], at_once: int
+    work: Iterator[_Item], hear: _Hear, at_once: int, check: Callable[[], None]
 ) -> list[BaseException | None]:
-    """Hear everything that is left, `at_once` at a time; for each worker, the error that ended it."""
+    """Hear everything that is left, `at_once` at a time; for each worker, the error that ended it.
+
+    What other processes hear meanwhile is looked at again, until it is heard or they are gone; `check` says whether to go on.
+    """
     workers: list[asyncio.Task[None]] = []
+    leased: list[_Item] = []
     while len(workers) < at_once:
         more = min(STEP, at_once - len(workers))
-        workers += [asyncio.create_task(_worker(work, hear)) for _ in range(more)]
+        workers += [asyncio.create_task(_worker(work, hear, leased, check)) for _ in range(more)]
         # The first calls are on their way before the last briefs are written.
         await asyncio.sleep(PAUSE)
     return await asyncio.gather(*workers, return_exceptions=True)
 
 
-async def _worker(work: Iterator[_Item], hear: Callable[[_Item], Awaitable[bool]]) -> None:
+async def _worker(work: Iterator[_Item], hear: _Hear, leased: list[_Item], check: Callable[[], None]) -> None:
     """Hear one case after the other until there are none, or until the budget is spent."""
     for item in work:
-        await hear(item)
+        if await hear(item) is None:
+            leased.append(item)
+    while leased:
+        check()
+        await asyncio.sleep(EVERY)
+        for item in [leased.pop() for _ in range(len(leased))]:
+            if await hear(item) is None:
+                leased.append(item)
 
 
-async def _hear_first_alone(
-    work: Iterator[_Item], unsure: set[str], hear: Callable[[_Item], Awaitable[bool]]
-) -> Iterator[_Item]:
+async def _hear_first_alone(work: Iterator[_Item], unsure: set[str], hear: _Hear) -> Iterator[_Item]:
     """The work that is left once each arm in `unsure` has heard one case, with nothing else in flight."""
     passed: list[_Item] = []
     for item in work:
@@ -205,7 +215,9 @@ async def _hear_first_alone(
         except BudgetSpent:
             # The workers find the same, and say so.
             return chain([item], passed, work)
-        if heard:
+        if heard is None:
+            passed.append(item)
+        elif heard:
             unsure.discard(name)
         if not unsure:
             break
@@ -222,8 +234,8 @@ async def _hear_next(
     progress: Progress,
     unfinished: Unfinished,
     retry: bool,
-) -> bool:
-    """Hear a case and store what was said; False where the record holds it already.
+) -> bool | None:
+    """Hear a case and store what was said; False where the record holds it already, None while another process hears it.
 
     Raises:
         BudgetSpent: Nothing more may be spent.
@@ -232,12 +244,22 @@ async def _hear_next(
     position, case, arm = item
     fingerprint = case_fingerprint(case)
     heard = await store.last_hearing(arm.number, case.id)
+    leased = False
+    if must_be_heard(store, heard, fingerprint, retry=retry):
+        court.budget.check()
+        leased = await store.lease(arm.number, case.id)
+        if not leased:
+            return None
+        if store.shared:
+            # Another process may have heard it just before.
+            heard = await store.last_hearing(arm.number, case.id)
     if not must_be_heard(store, heard, fingerprint, retry=retry):
+        if leased:
+            await store.end_lease(arm.number, case.id)
         tally.skipped += 1
         progress.count_skipped(case.id, arm.jury.name)
         return False
     await _note_change(case, fingerprint, heard, arm, store, tally)
-    court.budget.check()
     unfinished.begin(arm.number, arm.jury.name, case, fingerprint)
     try:
         transcript = await executor.hear(case, arm.jury)
@@ -258,6 +280,7 @@ async def _hear_next(
         raise
     finally:
         unfinished.end(arm.jury.name, case)
+        await store.end_lease(arm.number, case.id)
     tally.heard += 1
     progress.count_finished(transcript)
     return True

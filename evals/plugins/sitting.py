@@ -73,6 +73,8 @@ def release_record(store: Store) -> None:
             store.close_sync()
 
 
+_REPLICA = 0.2
+"""Seconds between two looks at a case that another replica hears."""
 KEPT = 64
 """Judgements cached in memory: a host with a metric for each attribute asks for the same one several times."""
 
@@ -344,19 +346,34 @@ class Sitting:
             ) from None
 
     async def _recorded_judgement(self, store: Store, case: Case, again: int) -> Judgement:
+        """The judgement in the record, or a new one that is stored there; waits while another replica hears the case."""
         mark = case_fingerprint(case)
+        while (judgement := await self._stored_judgement(store, case, mark)) is None:
+            if not await store.lease(self._arm.id, case.id):
+                await asyncio.sleep(_REPLICA)
+                continue
+            try:
+                # The other replica may have heard it just before.
+                judgement = await self._stored_judgement(store, case, mark)
+                return judgement or await self._new_judgement(store, case, again, mark)
+            finally:
+                await store.end_lease(self._arm.id, case.id)
+        return judgement
+
+    async def _stored_judgement(self, store: Store, case: Case, mark: str) -> Judgement | None:
         before = await store.last_hearing(self._arm.id, case.id)
-        fresh = before is None or before.fingerprint != mark
-        if fresh:
-            transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
-            refuse_unreached(transcript, quoted=not store.redacted)
-            follows = before.number if before else 0
-            await store.add(
-                self._arm.id, case, mark, transcript, position=next(self._positions), follows=follows
-            )
-        else:
-            *_, transcript = store.transcripts(self._arm, case.id)
-        return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=fresh)
+        if before is None or before.fingerprint != mark:
+            return None
+        *_, transcript = store.transcripts(self._arm, case.id)
+        return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=False)
+
+    async def _new_judgement(self, store: Store, case: Case, again: int, mark: str) -> Judgement:
+        before = await store.last_hearing(self._arm.id, case.id)
+        transcript = await hear(case, self.rubric, self.jury, self._court, again=again)
+        refuse_unreached(transcript, quoted=not store.redacted)
+        follows = before.number if before else 0
+        await store.add(self._arm.id, case, mark, transcript, position=next(self._positions), follows=follows)
+        return Judgement(recount(transcript, self.rubric, self.jury), self.rubric, fresh=True)
 
     async def _close(self) -> None:
         for hearing in list(self._hearings.values()):

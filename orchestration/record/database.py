@@ -65,7 +65,7 @@ _ROW = re.compile(r"VALUES (\([?, ]+\))")
 class Database(Protocol):
     """One run's tables. SQL is written once, with `?` for values. Raises `VenireError` for what goes wrong.
 
-    Opened for writing it is locked: there is one process that writes, until it closes.
+    Opened for writing, a run in a directory is locked: one process writes, until it closes. Several may write one that is `distant`.
     """
 
     name: str
@@ -76,6 +76,12 @@ class Database(Protocol):
     def writing(self) -> bool:
         """Whether a process is writing the run now."""
         ...
+
+    def lease(self, name: str) -> bool:
+        """Whether this process now holds the lease of that name; False while another does. It lapses with the process."""
+        ...
+
+    def end_lease(self, name: str) -> None: ...
 
     def version(self) -> int:
         """The version of its layout; 0 before it has tables."""

@@ -64,7 +64,7 @@ _ADD_SEALED = "INSERT INTO sealed (key, words) VALUES (?, ?) ON CONFLICT DO NOTH
 
 
 class Store(Reader):
-    """A run. One process writes at a time; any number may read."""
+    """A run. One process writes to a directory at a time, several to a database; any number may read."""
 
     def __init__(self, database: Database, *, write: bool) -> None:
         redacted = _is_redacted(database)
@@ -77,7 +77,9 @@ class Store(Reader):
         """Whether texts are stored as hashes only."""
         self._texts: dict[str, None] = {}
         self._unfinished: set[tuple[int, str]] = set()
-        self._keys = KeyFilter(since_empty=write and not database.rows(_ANYTHING))
+        self.shared = database.distant
+        """Whether other processes may write it too."""
+        self._keys = KeyFilter(since_empty=write and not self.shared and not database.rows(_ANYTHING))
 
     @classmethod
     def create(cls, run: Location, *, redact: bool = False) -> Store:
@@ -176,6 +178,15 @@ class Store(Reader):
             )
         )
         return number
+
+    async def lease(self, arm: int, case: str) -> bool:
+        """Whether this process may hear the case; False while another one does."""
+        return not self.shared or await asyncio.to_thread(self._database.lease, f"{arm} {case}")
+
+    async def end_lease(self, arm: int, case: str) -> None:
+        """The case was heard, or given up: another process may hear it."""
+        if self.shared:
+            await asyncio.to_thread(self._database.end_lease, f"{arm} {case}")
 
     async def last_hearing(self, arm: int, case: str) -> Hearing | None:
         """The last deliberation of `arm` on the case with this id; None if there is none."""

@@ -376,3 +376,26 @@ def test_without_file_descriptors_that_is_what_is_said(tmp_path: Path) -> None:
 
     assert ended.returncode == 2
     assert "no file descriptors are left" in ended.stderr and "mend the disk" not in ended.stderr
+
+
+def test_runs_made_apart_are_merged_without_a_call_and_other_juries_are_named(tmp_path: Path) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
+        *command, whole = write_run(tmp_path, server.url)
+        assert venire(*command, whole, cwd=tmp_path).returncode == 0
+        for name, rows in (("one", CASES[:2]), ("two", CASES[2:])):
+            (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            assert venire(*command, name, cwd=tmp_path).returncode == 0
+        sent = len(server.calls)
+        merged = venire("merge", "one", "two", "-o", "both", cwd=tmp_path)
+        jury = (tmp_path / "jury.yaml").read_text()
+        (tmp_path / "jury.yaml").write_text(jury.replace('"name": "a"', '"name": "z"', 1))
+        assert venire(*command, "other", cwd=tmp_path).returncode == 0
+        refused = venire("merge", "one", "other", "-o", "wrong", cwd=tmp_path)
+
+    exports = [venire("export", str(run), "--to", "csv", cwd=tmp_path).stdout for run in (whole, "both")]
+    assert "4 deliberations" in merged.stdout, merged.stderr
+    assert exports[0] == exports[1]
+    assert len(server.calls) > sent > 0
+    assert refused.returncode == 2
+    assert "seat a left" in refused.stderr
+    assert not (tmp_path / "wrong").exists()

@@ -152,22 +152,28 @@ def test_a_database_that_stays_away_is_two_lines_and_the_run_continues_later(
     assert json.loads(finished.stdout)["run"] == database.url("away").replace(PASSWORD, "***")
 
 
-def test_a_second_process_on_a_run_in_a_database_is_refused(
+def test_several_processes_share_a_run_in_a_database_and_one_is_killed(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
-    with ProviderServer(steady_answer, hold_from=3) as server:
-        command = write_long_run(tmp_path, server.url, database.url("taken"), 3)
-        first = subprocess.Popen(
-            [sys.executable, "-m", "venire.cli", *map(str, command), "--quiet"],
-            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        while not server.calls:
+    with ProviderServer(steady_answer, latency=0.05) as server:
+        alone = venire(*write_long_run(tmp_path, server.url, "alone", 30), "--json", cwd=tmp_path)
+        undisturbed = len(server.calls)
+        command = write_long_run(tmp_path, server.url, database.url("team"), 30)
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-m", "venire.cli", *map(str, command), "--quiet", "--in-flight", "2"],
+                cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )
+            for _ in range(3)
+        ]  # fmt: skip
+        while len(server.calls) < undisturbed * 1.4:
             time.sleep(0.01)
-        second = venire(*command, cwd=tmp_path)
-        server.release()
-        first.wait()
+        processes[0].kill()
+        told = [process.communicate()[1] for process in processes]
+        team = venire("show", database.url("team"), "--json", cwd=tmp_path)
 
-    assert second.returncode == 2
-    assert "another process is writing this run" in second.stderr
-    assert first.returncode == 0
+    assert [process.returncode for process in processes[1:]] == [0, 0], told
+    assert verdicts(team.stdout) == verdicts(alone.stdout)
+    # What the killed process had in flight may have been asked again: two calls, and no deliberation more.
+    assert len(server.calls) - undisturbed <= undisturbed + 2
