@@ -15,6 +15,7 @@ from ..agents.juror import Juror, limit_abstention
 from ..agents.orchestrator import NAME, Orchestrator
 from ..agents.prompting import Brief, Statement
 from ..agents.providers import Providers
+from ..agents.tracing import DeliberationSpan
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.case import Label
 from ..rubrics.errors import VenireError
@@ -124,7 +125,7 @@ class Court:
             follow=self.follow,
         )
 
-    def span(self, case: str, jury: Jury) -> AbstractContextManager[None]:
+    def span(self, case: str, jury: Jury) -> AbstractContextManager[DeliberationSpan | None]:
         """The trace span of one deliberation's calls; does nothing without tracing."""
         if self._tracing is None:
             return nullcontext()

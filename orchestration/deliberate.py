@@ -12,11 +12,13 @@ from typing import TypeVar
 from ..agents.budget import Budget
 from ..agents.prompting import brief
 from ..agents.providers import Preflight
+from ..agents.tracing import BALLOT, RESULT, DeliberationSpan, provider_and_model
 from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
 from ..rubrics.case import Case
 from ..rubrics.errors import ModelNotNamed, ModelUnreachable, VenireError
 from ..rubrics.rubric import Rubric, load_rubric
+from ..rubrics.scale import Value
 from .acceptance import judged_by, refuse_other_jury
 from .bench import Court
 from .counting import Count
@@ -87,8 +89,52 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
     """
     way = protocol(jury.protocol)
     bench = court.bench(jury, case.id, orchestrated=way.orchestrator, again=again)
-    with court.span(case.id, jury):
-        return await way.run(brief(case, rubric), bench)
+    with court.span(case.id, jury) as span:
+        transcript = await way.run(brief(case, rubric), bench)
+        if span is not None and way.judges:
+            trace_verdict(span, case, recount(transcript, rubric, jury), jury)
+        return transcript
+
+
+def trace_verdict(span: DeliberationSpan, case: Case, found: Verdict, jury: Jury) -> None:
+    """Add to a span how the deliberation ended, and emit its votes and, for each attribute, the evaluation's result.
+
+    A result is below the span that the case's metadata names as its `traceparent`, where it names one.
+    """
+    transcript, judged = found.transcript, case.metadata.get("traceparent")
+    spreads = [outcome.spread for outcome in found.outcomes.values() if outcome.spread is not None]
+    span.add(
+        {
+            "venire.rounds": transcript.rounds,
+            "venire.turns": transcript.turns,
+            "venire.stop.reason": found.stop.reason,
+            "venire.stop.limit": found.stop.limit,
+            "venire.spread": max(spreads, default=None),
+        }
+    )
+    models = {seat.name: seat.model or "local" for seat in jury.seats}
+    for entry in transcript.ballots:
+        model = entry.spent.by or models.get(entry.speaker.partition("#")[0], "local")
+        voter = {"venire.juror": entry.speaker, "venire.round": entry.round, **provider_and_model(model)}
+        for vote in entry.ballot.votes:
+            span.emit(BALLOT, {**voter, "gen_ai.evaluation.name": vote.attribute, **_score(vote.value)})
+    for name, outcome in found.outcomes.items():
+        support = "" if outcome.support is None else f", {outcome.support:.0%} agree"
+        result = {
+            "gen_ai.evaluation.name": name,
+            "gen_ai.evaluation.score.label": outcome.status,
+            **(_score(outcome.value) if outcome.value is not None else {}),
+            "gen_ai.evaluation.explanation": f"{outcome.status} by {outcome.method}: {outcome.votes} votes{support}",
+            "venire.spread": outcome.spread,
+            "venire.support": outcome.support,
+        }
+        span.emit(RESULT, result, of=judged if isinstance(judged, str) else None)
+
+
+def _score(value: Value) -> dict[str, float | str]:
+    if isinstance(value, str):
+        return {"gen_ai.evaluation.score.label": value}
+    return {"gen_ai.evaluation.score.value": float(value)}
 
 
 def recount(

@@ -111,7 +111,7 @@ async def probe(settings: ModelSettings) -> bool:
     """
     model = settings.model or ""
     refuse_in_address(settings, "query", "username")
-    prefix, name = _provider_of(model, given_address=settings.base_url is not None)
+    prefix, name = provider_of(model, given_address=settings.base_url is not None)
     provider = PROVIDERS.get(prefix)
     if provider is not None and provider.package and settings.base_url is None:
         _check_package(provider.package, model)
@@ -144,7 +144,7 @@ async def probe(settings: ModelSettings) -> bool:
     return False
 
 
-def _provider_of(model: str, *, given_address: bool) -> tuple[str, str]:
+def provider_of(model: str, *, given_address: bool) -> tuple[str, str]:
     """A model string's provider and what the provider calls it."""
     prefix, slash, name = model.partition("/")
     if slash and (prefix in PROVIDERS or prefix in _provider_names()):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,18 @@ from openai_server import Fault, ProviderServer, jury_of
 from run_files import write_run
 from server_juries import jury_at
 
-from venire import Case, Rubric, Store
+from venire import Case, Limits, Rubric, Store, deliberate_sync
 from venire.agents.providers import Providers
-from venire.agents.tracing import Tracing, current_tracing
+from venire.agents.tracing import (
+    BALLOT,
+    RESULT,
+    DeliberationSpan,
+    Tracing,
+    current_tracing,
+    provider_and_model,
+)
 from venire.orchestration.bench import Court
-from venire.orchestration.deliberate import hear
+from venire.orchestration.deliberate import hear, trace_verdict
 
 KEY = "sk-canary-0123456789"
 
@@ -27,8 +36,6 @@ pytest.importorskip("opentelemetry.sdk")
 
 def spans_of(case: Case, rubric: Rubric, server: ProviderServer, **fields: Any) -> list[Any]:
     """The spans of one deliberation of two seats."""
-    import asyncio
-
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -62,21 +69,98 @@ def test_every_call_has_a_span_under_its_deliberations(rubric: Rubric, case: Cas
 
     (whole,) = [span for span in spans if span.name == "deliberate"]
     calls = {span.name: span for span in spans if span is not whole}
-    assert set(calls) == {"chat server/a", "chat server/b"}
+    assert set(calls) == {"chat a", "chat b"}
     assert all(span.parent.span_id == whole.context.span_id for span in calls.values())
     assert dict(whole.attributes) | {"venire.case": ""} == {
         "venire.case": "",
         "venire.arm": "bench",
         "venire.protocol": "panel",
+        "venire.rounds": 1,
+        "venire.turns": 2,
+        "venire.stop.reason": "complete",
+        "venire.spread": 0,
     }
-    found = dict(calls["chat server/a"].attributes)
+    found = dict(calls["chat a"].attributes)
     assert found["gen_ai.operation.name"] == "chat"
-    assert found["gen_ai.request.model"] == "server/a"
+    assert (found["gen_ai.request.model"], found["gen_ai.provider.name"]) == ("a", "server")
     assert found["gen_ai.request.temperature"] == 0.5
     assert found["gen_ai.usage.input_tokens"] > 0
     assert found["gen_ai.usage.output_tokens"] > 0
     assert found["gen_ai.response.finish_reasons"] == ("stop",)
     assert "error.type" not in found
+
+
+def test_every_verdict_is_an_evaluation_event_below_what_was_judged(rubric: Rubric, case: Case) -> None:
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as names
+
+    exporter, logs = InMemoryLogRecordExporter(), LoggerProvider()
+    logs.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    answers = jury_of(
+        {"a": {"accurate": 5, "thorough": 4}, "b": {"accurate": 2, "thorough": 4}, "boss": "no"}
+    )
+    judged = case.model_copy(update={"metadata": {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}})
+
+    async def main(url: str) -> None:
+        court = Court(providers=Providers(tracing=Tracing(TracerProvider(), logs=logs)))
+        jury = jury_at(url, "a", "b", protocol="orchestrated", limits=Limits(max_turns=2))
+        try:
+            await hear(judged, rubric, jury, court)
+        finally:
+            await court.close()
+
+    with ProviderServer(answers) as server:
+        asyncio.run(main(server.url))
+
+    records = [each.log_record for each in exporter.get_finished_logs()]
+    results = {r.attributes[names.GEN_AI_EVALUATION_NAME]: r for r in records if r.event_name == RESULT}
+    ballots = [r for r in records if r.event_name == BALLOT]
+    agreed = results["thorough"].attributes
+    assert (agreed[names.GEN_AI_EVALUATION_SCORE_VALUE], agreed[names.GEN_AI_EVALUATION_SCORE_LABEL]) == (
+        4.0,
+        "reached",
+    )
+    assert names.GEN_AI_EVALUATION_EXPLANATION in agreed
+    assert {format(r.trace_id, "x") for r in results.values()} == {"a" * 32}
+    assert {format(r.span_id, "x") for r in results.values()} == {"b" * 16}
+    assert len(ballots) == 4
+    assert all(r.span_id and r.attributes[names.GEN_AI_REQUEST_MODEL] in "ab" for r in ballots)
+    assert not any("Filler" in str(dict(r.attributes)) for r in records)
+
+
+def test_a_hung_attribute_is_a_label_without_a_value(rubric: Rubric, case: Case) -> None:
+    emitted: list[tuple[str, dict[str, Any]]] = []
+
+    class Listening(DeliberationSpan):
+        def emit(self, event: str, attributes: dict[str, Any], *, of: str | None = None) -> None:
+            emitted.append((event, attributes))
+
+        def add(self, numbers: dict[str, Any]) -> None:
+            assert numbers["venire.stop.reason"] == "complete"
+
+    with ProviderServer(jury_of({"a": "garbage", "b": "garbage"})) as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel")
+        verdict = deliberate_sync(case, rubric, jury)
+    trace_verdict(Listening(None, None, {}), case, verdict, jury)
+
+    assert {attributes["gen_ai.evaluation.score.label"] for _, attributes in emitted} == {"hung"}
+    assert not any("gen_ai.evaluation.score.value" in attributes for _, attributes in emitted)
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "name"),
+    [
+        ("openai/gpt-4o-mini", "openai", "gpt-4o-mini"),
+        ("gpt-4o-mini", "openai", "gpt-4o-mini"),
+        ("bedrock/anthropic.claude-3-haiku", "aws.bedrock", "anthropic.claude-3-haiku"),
+        ("server/llama", "server", "llama"),
+        ("local", "local", "local"),
+    ],
+)
+def test_provider_and_model_are_the_real_ones(model: str, provider: str, name: str) -> None:
+    assert provider_and_model(model) == {"gen_ai.provider.name": provider, "gen_ai.request.model": name}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +170,7 @@ def test_what_failed_says_how(rubric: Rubric, case: Case, fault: Fault, kind: st
     with ProviderServer(jury_of({"a": fault, "b": 4})) as server:
         spans = spans_of(case, rubric, server)
 
-    failed = [span for span in spans if span.name == "chat server/a"]
+    failed = [span for span in spans if span.name == "chat a"]
     assert {span.attributes["error.type"] for span in failed} == {kind}
     assert not any(span.status.is_ok for span in failed)
 
@@ -115,7 +199,13 @@ def test_a_traced_and_redacted_run_writes_its_spans_to_a_file_without_a_word_of_
 
     assert ended.returncode == 0, ended.stderr
     text = (tmp_path / "spans.jsonl").read_text()
-    spans = [json.loads(line) for line in text.splitlines()]
+    lines = [json.loads(line) for line in text.splitlines()]
+    spans = [line for line in lines if "event_name" not in line]
+    events = [line for line in lines if "event_name" in line]
+    assert Counter(event["event_name"] for event in events) == {
+        "gen_ai.evaluation.result": 4,
+        "venire.ballot": 12,
+    }
     assert sum(span["name"] == "deliberate" for span in spans) == 4
     assert sum(span["name"].startswith("chat ") for span in spans) == len(server.calls) == 12
     assert not any(word in text for word in ("fever", "Summary", "case-", "Filler", "Bearer"))
