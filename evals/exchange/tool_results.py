@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...rubrics.errors import InvalidFile
+from ...rubrics.ratings import Rating
 from ..suites.helm_runs import load_helm
 from .import_format import Item, ToolRecords, add_score, free_id, read_objects, read_tool_json
 
@@ -21,7 +22,8 @@ _NOTHING_ASSERTED = "No assertions"
 def read_promptfoo(path: Path) -> ToolRecords:
     """Each result as an item, its variables among its texts, and each assertion as a rating by promptfoo, or by a person.
 
-    An assertion's metric, or its type, is the attribute; its score from 0 to 1 the value. Results that ended in an error are counted and left out.
+    An assertion's metric, or its type, is the attribute; its score from 0 to 1 the value. A jury of the plug-in's is a rater of its own, with its verdict on every
+    attribute; what is hung has none. Results that ended in an error are counted and left out.
     """
     records = ToolRecords()
     names: set[str] = set()
@@ -65,7 +67,16 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
     grading = _mapping(result.get("gradingResult"))
     parts = [result for result in grading.get("componentResults") or () if isinstance(result, Mapping)]
     attributes: list[str] = []
-    for part in parts:
+    deliberations = [_mapping(_mapping(part.get("metadata")).get("deliberation")) for part in parts]
+    by_juries = [
+        part.get("assertion") for part, heard in zip(parts, deliberations, strict=True) if "verdict" in heard
+    ]
+    for part, deliberation in zip(parts, deliberations, strict=True):
+        if "verdict" in deliberation:
+            _read_verdict(name, deliberation, records)
+        # Beside a jury's result promptfoo lists its attributes once more, under the same assertion.
+        if part.get("assertion") in by_juries:
+            continue
         assertion = _mapping(part.get("assertion"))
         kind = str(assertion.get("type") or "assertion")
         attribute = free_id(str(assertion.get("metric") or kind), attributes).replace("#", "_")
@@ -79,6 +90,16 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
     elif not parts and grading:
         value = grading["score"] if grading.get("score") is not None else grading.get("pass")
         add_score(records, name, _PROMPTFOO, "score", value, grading.get("reason"))
+
+
+def _read_verdict(name: str, deliberation: Mapping[str, Any], records: ToolRecords) -> None:
+    """The verdict that the plug-in left beside its assertion, on the rubric's own scales."""
+    for attribute, outcome in _mapping(deliberation["verdict"]).items():
+        value = _mapping(outcome).get("value")
+        if value is None:
+            records.skip(f"attributes that are {_mapping(outcome).get('status')}", f"{name}: {attribute}")
+        else:
+            records.ratings.append(Rating(name, str(deliberation.get("arm")), attribute, value))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -195,7 +216,9 @@ def _output_items(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
         }
         records.items.append(Item(name, {**variables, **{key: text for key, text in texts.items() if text}}))
         for result in row.get("results") or ():
-            if isinstance(result, Mapping):
+            if isinstance(result, Mapping) and _ended_in_error(row, result):
+                records.skip("grades that ended in an error", f"{name}: {result.get('name') or 'score'}")
+            elif isinstance(result, Mapping):
                 value = result["score"] if result.get("score") is not None else result.get("passed")
                 add_score(
                     records,
@@ -206,6 +229,12 @@ def _output_items(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:
                     result.get("reason"),
                 )
     return records
+
+
+def _ended_in_error(row: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+    """Whether a grader gave no grade, though OpenAI writes 0 and `passed: false`: the item, the grade or the grader's own sample has an error."""
+    errors = (_mapping(part.get("error")).get("message") for part in (result, _mapping(result.get("sample"))))
+    return "error" in (row.get("status"), result.get("status")) or any(errors)
 
 
 def _logged_samples(rows: Sequence[Mapping[str, Any]]) -> ToolRecords:

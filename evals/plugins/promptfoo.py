@@ -1,16 +1,20 @@
-"""promptfoo: `get_assert` for a Python assertion, its jury and rubric named in the assertion's `config`."""
+"""promptfoo: `get_assert` for a Python assertion, its jury and rubric named in the assertion's `config`; and as a program, one worker for all of them."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from statistics import fmean
-from typing import Any
+from threading import Lock
+from typing import Any, TextIO
 
 from ...agents.model import digest
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from .judgement import Judgement, Mark
-from .sitting import case_from_sample, convene
+from .sitting import KEPT, case_from_sample, convene
 
 _PARTS = ("question", "source", "reference", "against")
 """What of a case `config` may say to be in which variable. Other variables are shown to nobody."""
@@ -65,3 +69,28 @@ def _case(output: Any, variables: Mapping[str, Any], named: Mapping[str, str | N
     words = output if isinstance(output, str) else str(output)
     parts = {part: variables[name] for part, name in named.items() if name is not None}
     return case_from_sample(f"case-{digest(f'{words} {parts}')[:12]}", words, **parts)
+
+
+def serve_assertions(requests: TextIO, answers: TextIO) -> None:
+    """Answer each line `{"id", "output", "context"}` with `{"id", "result"}` as soon as it is judged, until there are no more."""
+
+    one_at_a_time = Lock()
+
+    def answer(line: str) -> None:
+        asked = json.loads(line)
+        try:
+            result = get_assert(asked["output"], asked["context"])
+        except Exception as error:
+            # promptfoo waits for every answer: an error is one, and no score.
+            result = {"pass": False, "score": 0, "reason": f"{type(error).__name__}: {error}"}
+        with one_at_a_time:
+            answers.write(f"{json.dumps({'id': asked['id'], 'result': result})}\n")
+            answers.flush()
+
+    with ThreadPoolExecutor(KEPT) as judging:
+        for line in requests:
+            judging.submit(answer, line)
+
+
+if __name__ == "__main__":
+    serve_assertions(sys.stdin, sys.stdout)

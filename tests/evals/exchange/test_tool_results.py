@@ -66,6 +66,19 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
     assert len(import_records("promptfoo", written(tmp_path, results, "r.jsonl")).ratings) == 4
     unasked = promptfoo_result(3, "Short.", gradingResult={"pass": True, "score": 1, "reason": "No assertions", "componentResults": []})  # fmt: skip
     assert not import_records("promptfoo", written(tmp_path, [unasked])).ratings
+    verdict = {
+        "accurate": {"status": "reached", "value": 4},
+        "tone": {"status": "reached", "value": "plain"},
+        "risk": {"status": "hung", "value": None},
+    }
+    judged = {**assertion("python", 0), "metadata": {"deliberation": {"arm": "readers", "verdict": verdict}}}
+    ours = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", judged, assertion("contains", 1))]))  # fmt: skip
+    assert [row[1:] for row in rows(ours.ratings)] == [
+        ("readers", "accurate", 4),
+        ("readers", "tone", "plain"),
+        ("promptfoo", "contains", 1),
+    ]
+    assert [*ours.records.skipped] == ["attributes that are hung"]
 
 
 def test_deepevals_run_and_its_result_are_read_alike(tmp_path: Path) -> None:
@@ -109,12 +122,20 @@ def test_openais_output_items_and_the_frameworks_log_are_read(tmp_path: Path) ->
         {"final_report": {"accuracy": 0.0}},
     ]  # fmt: skip
 
-    listed = import_records("openai-evals", written(tmp_path, [item, failed], "items.jsonl"))
+    broken = {"name": "Tone", "passed": False, "score": 0.0, "sample": {"error": {"message": "timed out"}}}
+    graders = [
+        {**item, "datasource_item_id": 7, "status": "error"},
+        {**item, "datasource_item_id": 8, "results": [item["results"][0], broken]},
+    ]
+    listed = import_records("openai-evals", written(tmp_path, [item, failed, *graders], "items.jsonl"))
     logged = import_records("openai-evals", written(tmp_path, log, "log.jsonl"))
 
-    assert rows(listed.ratings) == [("5", "openai", "match", 1.0), ("5", "openai", "tone", 0.2)]
+    assert rows(listed.ratings) == [("5", "openai", "match", 1.0), ("5", "openai", "tone", 0.2), ("8", "openai", "match", 1.0)]  # fmt: skip
     assert listed.cases[0].output == "Hardware" and listed.cases[0].metadata["ticket"] == "Printer on fire"
-    assert listed.records.skipped == {"items that ended in an error": ["6"]}
+    assert listed.records.skipped == {
+        "items that ended in an error": ["6"],
+        "grades that ended in an error": ["7: Match", "7: Tone", "8: Tone"],
+    }
     assert rows(logged.ratings) == [("s.1", "openai", "match", 0.0), ("s.1", "openai", "f1", 0.5)]
     assert (logged.cases[0].output, logged.cases[0].reference, logged.cases[0].system) == (
         "4",

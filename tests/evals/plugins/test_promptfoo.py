@@ -14,6 +14,8 @@ from checkout import ROOT
 from openai_server import ProviderServer
 from plugin_hosts import CANARY, prompts_read, show_reference
 
+from venire.evals.exchange.importing import import_records
+
 HOST = ROOT / "build" / "promptfoo" / "node_modules" / ".bin" / "promptfoo"
 pytestmark = pytest.mark.skipif(not HOST.exists(), reason="promptfoo is not installed: make promptfoo")
 
@@ -65,6 +67,26 @@ def test_scores_arrive_in_promptfoos_own_results_and_a_hung_one_does_not_pass(
     assert "accurate>=4: hung" in part["reason"]
     assert part["metadata"]["deliberation"]["verdict"]["accurate"]["value"] is None
     assert len(part["metadata"]["deliberation"]["abstentions"]) == 2
+
+
+def test_one_worker_answers_all_assertions_and_its_log_is_read_back(
+    folder: Path, server: ProviderServer
+) -> None:
+    config = folder / "promptfooconfig.yaml"
+    text = config.read_text().replace("type: python", "type: javascript").replace("jury.py", "jury.mjs")
+    config.write_text(text + text[text.index("  - description: all") :].replace("better by", "well by"))
+
+    evaluate(folder, server)
+
+    found = import_records("promptfoo", folder / "results.json")
+    verdicts = {(each.case.split("/")[0], each.rater, each.attribute): each.value for each in found.ratings}
+    assert verdicts == {
+        (number, "three-readers", name): value
+        for number in ("0", "2")
+        for name, value in (("accurate", 4), ("thorough", 5))
+    }
+    assert len(found.records.skipped["attributes that are hung"]) == 4
+    assert len(prompts_read(server).split("well by")) > 1
 
 
 def test_what_is_expected_reaches_a_juror_only_if_the_rubric_shows_it(
