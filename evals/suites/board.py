@@ -14,6 +14,7 @@ from scipy.special import ndtri, stdtrit
 
 from ..statistics.draws import Draws
 from ..statistics.matrix import FloatArray
+from .differences import SystemDifference, macro_leader, system_differences
 from .score_table import ScoreTable
 
 TieRule = Literal["half", "strict", "wins"]
@@ -75,12 +76,20 @@ class Board:
     """Scenarios that are not compared, and why."""
     not_averaged: tuple[str, ...]
     """Scenarios of an unknown scale: compared, and left out of averages."""
+    differences: tuple[SystemDifference, ...]
+    """Of every pair of systems, on the macro average and by scenario, where cases are known."""
+
+    @property
+    def rank_leader(self) -> str | None:
+        """The system whose rank by win rate can only be the first."""
+        leaders = [standing.system for standing in self.standings if standing.rank == (1, 1)]
+        return leaders[0] if len(leaders) == 1 and len(self.standings) > 1 else None
 
     @property
     def leader(self) -> str | None:
-        """The system that leads: whose rank can only be the first."""
-        leaders = [standing.system for standing in self.standings if standing.rank == (1, 1)]
-        return leaders[0] if len(leaders) == 1 and len(self.standings) > 1 else None
+        """The system that leads: by its rank, or else by the macro average; none where the two name different ones."""
+        leaders = {self.rank_leader, macro_leader(self.differences)} - {None}
+        return leaders.pop() if len(leaders) == 1 else None
 
 
 def board(table: ScoreTable, *, ties: TieRule = "half", draws: Draws | None = None) -> Board:
@@ -100,6 +109,7 @@ def board(table: ScoreTable, *, ties: TieRule = "half", draws: Draws | None = No
         for name in averaged
         if name in table.cases and (effect := scenario_effect(_case_shares(table, name))) is not None
     }
+    by_case = {name: _case_shares(table, name) for name in averaged if name in table.cases}
     cases = [_case_shares(table, name).to_numpy(float) if name in table.cases else None for name in columns]
     systems = list(table.means.index)
     ranks = rank_intervals(scores, cases, ties, draws) if columns else [(1, len(systems))] * len(systems)
@@ -138,11 +148,12 @@ def board(table: ScoreTable, *, ties: TieRule = "half", draws: Draws | None = No
         {name: len(case_scores) for name, case_scores in table.cases.items()},
         skipped,
         table.off_scale,
+        system_differences(by_case, whole=set(by_case) == set(averaged)),
     )
 
 
 def _skipped_scenarios(table: ScoreTable) -> dict[str, str]:
-    skipped = {}
+    skipped = dict(table.left_out)
     for name in table.means.columns:
         present = int(table.means[name].notna().sum())
         if table.columns[name].direction == "none":

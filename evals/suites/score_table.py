@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,10 +56,15 @@ class ScoreTable:
     """Of a scenario whose cases are known: cases as rows, systems as columns."""
     off_scale: tuple[str, ...] = ()
     """Scenarios whose scores do not lie from 0 to 1 and whose scale nobody gave: compared, but not averaged with others."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Columns that are no scenarios, and why."""
 
 
 def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTable:
     """The table in a CSV or JSONL file: wide (`system`, a column a scenario) or long (`system,scenario,score`, optional `case`).
+
+    A leaderboard is read as it was published: `Model` is a system, 78.4% is 0.784, of 0.61 ± 0.02 the first number counts, a dash is no score; columns
+    of ranks, means and words are no scenarios.
 
     Raises:
         InvalidFile: Whatever is wrong with either file, with the line where it is wrong.
@@ -69,6 +75,8 @@ def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTab
         raise InvalidFile(
             f"{file}: no row in it", remedy="give the columns system,SCENARIO,... or system,scenario,score"
         )
+    published = "system" not in rows[0][1]
+    rows = [(line, _named_system(row)) for line, row in rows]
     header = rows[0][1]
     if "system" not in header:
         raise InvalidFile(
@@ -76,7 +84,8 @@ def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTab
             remedy=f"{near_column('system', header)}give system,SCENARIO,... or system,scenario,score",
         )
     long = all(name in header for name in LONG)
-    cells = _long_cells(file, rows) if long else _wide_cells(file, rows)
+    left_out = _other_columns([row for _, row in rows]) if published and not long else {}
+    cells = _long_cells(file, rows) if long else _wide_cells(file, rows, left_out)
     table = pd.DataFrame(cells, columns=["system", "scenario", "case", "score"])
     systems, scenarios = table["system"].unique(), table["scenario"].unique()
     described_columns = _columns(Path(columns), list(scenarios)) if columns is not None else {}
@@ -92,10 +101,45 @@ def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTab
         column_by_name,
         by_case,
         tuple(name for name in scenarios if name not in described_columns and _is_off_scale(table, name)),
+        left_out,
     )
 
 
-def _wide_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, str, str, float]]:
+_SYSTEM = ("model", "model name", "model/adapter", "system name")
+"""What leaderboards call the system."""
+_SUMMARIES = ("rank", "mean", "mean score", "mean win rate", "win rate", "average", "avg", "overall", "macro", "macro average")  # fmt: skip
+_NO_SCORE = ("", "-", "–", "—", "n/a", "na", "nan")
+
+
+def _named_system(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with its system under that name, whatever a leaderboard calls it."""
+    if "system" in row:
+        return row
+    name = next((key for key in row if str(key).strip().casefold() in _SYSTEM), None)
+    return row if name is None else {"system" if key == name else key: cell for key, cell in row.items()}
+
+
+def _other_columns(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The columns of a wide table that summarise the others, or hold words alone."""
+    left_out = {}
+    for name in dict.fromkeys(str(key) for row in rows for key in row if key != "system"):
+        cells = [_cell_text(row.get(name)) for row in rows]
+        written = [cell for cell in cells if cell not in _NO_SCORE]
+        if name.strip().casefold().replace("_", " ") in _SUMMARIES:
+            left_out[name] = "it summarises other columns"
+        elif written and not any(character.isdigit() for cell in written for character in cell):
+            left_out[name] = "it holds words"
+    return left_out
+
+
+def _cell_text(cell: Any) -> str:
+    """A cell as written, without an error beside the number."""
+    return re.split(r"±|\+/?-|\(", str("" if cell is None else cell))[0].strip().casefold()
+
+
+def _wide_cells(
+    file: Path, rows: list[tuple[int, dict[str, Any]]], left_out: Mapping[str, str]
+) -> list[tuple[str, str, str, float]]:
     cells, systems = [], set()
     for line, row in rows:
         system = _name(file, line, row, "system")
@@ -105,7 +149,7 @@ def _wide_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
             )
         systems.add(system)
         for scenario, cell in row.items():
-            if scenario != "system":
+            if scenario != "system" and scenario not in left_out:
                 cells.append((system, str(scenario), "", _score(file, line, cell)))
     if not cells:
         raise InvalidFile(f"{file}:1: no scenario in it", remedy="give each scenario a column beside system")
@@ -136,10 +180,14 @@ def _name(file: Path, line: int, row: Mapping[str, Any], column: str) -> str:
 
 
 def _score(file: Path, line: int, cell: Any) -> float:
-    """The number in a cell; NaN where it is blank."""
-    if cell is None or not str(cell).strip():
+    """The number in a cell, a percentage as a share; NaN where it is blank."""
+    written = _cell_text(cell)
+    if written in _NO_SCORE:
         return math.nan
-    score = float(cell) if isinstance(cell, bool) else cell_number(cell, f"{file}:{line}")
+    number = cell_number(written.removesuffix("%").strip(), f"{file}:{line}")
+    score = float(cell) if isinstance(cell, bool) else number
+    if score is not None and written.endswith("%"):
+        score /= 100
     if score is None or not math.isfinite(score):
         raise InvalidFile(
             f"{file}:{line}: {str(cell)[:40]!r} is no score", remedy="write a number, or leave the cell blank"

@@ -325,7 +325,8 @@ def duration_words(seconds: float) -> str:
 
 def coverage_table(coverage: Coverage) -> Table:
     """Categories and subcategories, with the scenarios that cover them."""
-    table = simple_table("place", "tasks", "scenarios")
+    table = simple_table("place", "tasks", "scenarios", wrapped=True)
+    table.columns[0].ratio, table.columns[2].ratio = 2, 3
     for place in coverage.places:
         scenarios = ", ".join(f"{name} ({access})" for name, access in place.scenarios.items())
         subcategories = f"{len(place.within)} more in its subcategories" if place.within else ""

@@ -21,7 +21,14 @@ from . import REPORT
 from .clinicians import PeopleAgreement, people_json
 from .score_table import ScoreTable
 from .suite_results import SuiteResults
-from .suite_tables import board_json, board_sentences, board_tables, plain_number, simple_table
+from .suite_tables import (
+    board_json,
+    board_sentences,
+    board_tables,
+    differences_table,
+    plain_number,
+    simple_table,
+)
 
 
 def system_costs_figure(systems: pd.DataFrame) -> Figure:
@@ -298,6 +305,7 @@ def write_suite_report(
         "board": board_frame(results),
         "scenarios": scenario_table(results),
         "costs": cost_table(results),
+        "differences": differences_table(results.board),
         "effects": effect_table(results),
         "cases": case_table(results),
     }
@@ -324,7 +332,7 @@ def effect_table(results: SuiteResults) -> pd.DataFrame:
 def case_table(results: SuiteResults) -> pd.DataFrame:
     """Every case's score; the columns that `venire suite table` reads, and why there is none."""
     rows = [
-        {"system": system.system, "scenario": scenario.scenario.name, "case": case, "score": score.value, "status": score.status, "answer": score.answer[:200], "why": score.why[:200], "ratings": score.ratings, "lost": score.lost}
+        {"system": system.system, "scenario": scenario.scenario.name, "case": case, "score": score.points(scenario.scenario.ends[0]), "status": score.status, "answer": score.answer[:200], "why": score.why[:200], "ratings": score.ratings, "lost": score.lost}
         for scenario in results.scored
         for system in scenario.systems
         for case, score in system.cases.items()
@@ -342,10 +350,20 @@ def suite_page(
     suite = results.suite
     board_heads = {"system": "system", "win_rate": "win rate", "win_sd": "SD", "macro": "macro", "sd": "SD", "rank": "rank", "scenarios": "scenarios", "complete_win_rate": "win rate, complete", "complete_macro": "macro, complete"}  # fmt: skip
     score_heads = {"scenario": "scenario", "system": "system", "score": "score", "low": "low", "high": "high", "n": "n", "unparsed": "unparsed", "failed": "failed", "hung": "hung", "unjudged": "unjudged", "lost": "ratings lost", "note": ""}  # fmt: skip
+    difference_heads = {"scenario": "scenario", "first": "first", "second": "minus", "difference": "difference", "low": "low", "high": "high", "n": "n", "p_holm": "p (Holm)", "note": ""}  # fmt: skip
     cost_heads = {"system": "system", "generation_usd": "generation", "generation_upper": "at most", "jury_usd": "jury", "jury_upper": "at most ", "total_usd": "total", "total_upper": "at most  ", "dominated": "dominated by"}  # fmt: skip
     body: list[Child] = [
         section("What can be said", items(suite_sentences(results), "said")),
         section("The board", table("board", tables["board"], board_heads)),
+        section(
+            "Differences",
+            paragraph(
+                "Of the cases that both systems answered, from 0 (worst) to 1 (best); p by Holm's method over the pairs on the macro average, and over all "
+                "pairs and scenarios elsewhere.",
+                "soft",
+            ),
+            table("differences", tables["differences"], difference_heads),
+        ),
         section("By scenario", charts.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
         section(
             "By category",

@@ -8,14 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from rich.table import Table
 
 from ..report.section import estimate_json
 from ..report.terminal import estimate_words
+from ..statistics.significance import signed_number
 from .board import TARGETS, Board, DetectableEffect
+from .differences import MACRO
 from .scored_systems import COUNTED, ScoredScenario
 from .suite_cost import SystemCost, dominated_by
 
+MOST_DIFFERENCES, MOST_ROWS = 6, 30
+"""Differences on the macro average, and by scenario, that the terminal prints."""
 _TIES = {
     "half": "a tie counts as half a win",
     "strict": "a tie counts for neither side",
@@ -48,16 +53,32 @@ def board_tables(board: Board) -> list[Table]:
         if board.effect is not None:
             effects.add_row("macro average", str(board.effect.n), _effect_words(board.effect), "", "")
         tables.append(effects)
+    by_scenario = [each for each in board.differences if each.scenario != MACRO]
+    if 0 < len(by_scenario) <= MOST_ROWS:
+        differences = simple_table("scenario", "pair", "difference", "95% interval", "p (Holm)")
+        for each in by_scenario:
+            found = each.estimate
+            interval = "" if math.isnan(found.low) else f"{found.low:.3f} to {found.high:.3f}"
+            p = "" if math.isnan(each.p_holm) else f"{each.p_holm:.3f}"
+            pair = f"{each.first} - {each.second}"
+            differences.add_row(each.scenario, pair, signed_number(found.value, 3), interval, p)
+        tables.append(differences)
     return tables
 
 
 def board_sentences(board: Board) -> list[str]:
     """Who leads, how ties count, and what was left out."""
-    sentences = [
-        f"{board.leader} leads: no other system may stand first."
-        if board.leader
-        else "No system demonstrably leads: see the ranks that each may have."
-    ]
+    sentences = [_leader_words(board)]
+    macro = [each for each in board.differences if each.scenario == MACRO]
+    sentences += [f"{each}." for each in macro[:MOST_DIFFERENCES]]
+    if len(macro) > MOST_DIFFERENCES:
+        sentences.append(
+            f"{len(macro) - MOST_DIFFERENCES} more differences of pairs are in the report's table and the JSON."
+        )
+    if macro:
+        sentences.append(
+            "Differences are of the cases that both systems answered, for other cases of the same scenarios; p by Holm's method over all pairs."
+        )
     sentences.append(
         f"{len(board.scenarios)} scenarios compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
     )
@@ -71,6 +92,26 @@ def board_sentences(board: Board) -> list[str]:
             "MDE: the difference between two systems that a scenario shows with 80% power at 0.05, mean and SD over all pairs whose scores do not lie equally far apart in every case."
         )
     return sentences
+
+
+def _leader_words(board: Board) -> str:
+    if board.leader is None:
+        return "No system demonstrably leads: see the ranks that each may have."
+    if board.leader == board.rank_leader:
+        return f"{board.leader} leads: no other system may stand first."
+    return f"{board.leader} leads on the macro average of these scenarios; they are too few for ranks."
+
+
+def differences_table(board: Board) -> pd.DataFrame:
+    """One row a pair and scenario, the macro average first."""
+    return pd.DataFrame(
+        [
+            {"scenario": each.scenario, "first": each.first, "second": each.second, "difference": each.estimate.value, "low": each.estimate.low,
+             "high": each.estimate.high, "n": each.estimate.n, "p": each.estimate.p, "p_holm": each.p_holm, "note": each.estimate.note}
+            for each in board.differences
+        ],
+        columns=["scenario", "first", "second", "difference", "low", "high", "n", "p", "p_holm", "note"],
+    )  # fmt: skip
 
 
 def costs_table(costs: Mapping[str, SystemCost]) -> Table:
@@ -127,6 +168,12 @@ def board_json(file: str, board: Board, costs: Mapping[str, SystemCost] | None =
             for name in (*board.scenarios, *board.skipped)
         },
         "board": _effect_json(board.effect),
+        "differences": [
+            {"scenario": each.scenario, "first": each.first, "second": each.second, "ahead": each.ahead}
+            | estimate_json(each.estimate)
+            | {"p": plain_number(each.estimate.p), "p_holm": plain_number(each.p_holm)}
+            for each in board.differences
+        ],
         "complete_scenarios": board.complete,
         "skipped": dict(board.skipped),
         "not_averaged": list(board.not_averaged),
@@ -193,7 +240,7 @@ def scored_json(scored: ScoredScenario) -> dict[str, Any]:
                 "cases": {
                     case: {
                         "status": score.status,
-                        "score": score.value,
+                        "score": plain_number(score.points(scored.scenario.ends[0])),
                         "answer": score.answer,
                         "why": score.why,
                     }

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import venire
+from scipy.stats import ttest_1samp
 from shared_data import shared_file
 
 from venire import VenireError
 from venire.evals.statistics.draws import Draws
 from venire.evals.suites.board import Board, board, rank_intervals
 from venire.evals.suites.score_table import load_scores
+from venire.evals.suites.suite_tables import board_sentences
 
 HELM = {"one": [1, 2, 3, 4, 5], "two": [3, 1, 2, 5, 4]}
 
@@ -98,7 +100,7 @@ def test_scores_may_have_a_decimal_comma(tmp_path: Path) -> None:
     [
         ("", "empty|no row"),
         ("system\na\n", "no scenario"),
-        ("model,one\na,1\n", "no column 'system'"),
+        ("name,one\na,1\n", "no column 'system'"),
         ("system,one\na,high\n", "is no score"),
         ("system,one\na,inf\n", "is no score"),
         ("system;one\na;1,250\n", r"scores\.csv:2: '1,250' may have a decimal comma"),
@@ -196,7 +198,9 @@ def test_systems_that_never_differ_do_not_show_what_could_be_detected(tmp_path: 
     assert alike["mde"] is None and alike["cases_needed"] == {"0.05": None, "0.02": None}
     assert alike["pairs"] == [{"first": "a", "second": "b", "mde": None}]
     assert told["scenarios"]["apart"]["mde"] > 0.3
-    rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.startswith("a")}
+    rows = {
+        line.split()[0]: line.split()[1:] for line in reversed(shown.splitlines()) if line.startswith("a")
+    }
     assert rows["alike"] == ["10", "–", "–", "–"]
     assert "nan" not in shown
 
@@ -231,3 +235,58 @@ def test_rank_intervals_hold_the_truth(ability: np.ndarray) -> None:
         held += all(low <= b and w <= high for (low, high), b, w in zip(found, best, worst, strict=True))
 
     assert held >= 92
+
+
+def test_a_published_leaderboard_is_read_as_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "board.csv"
+    file.write_text(
+        "Model,Organization,Mean win rate,MedQA,PubMedQA,EHRSQL\n"
+        "GPT-4o (May),OpenAI,0.81,84.2%,0.61 ± 0.02,0.30\nClaude,Anthropic,0.75,80.1%,0.66 ± 0.02,-\n"
+        "Llama 3,Meta,0.2,70%,0.5,0.2 (0.01)\n"
+    )
+    found = board(load_scores(file))
+
+    by_name = {standing.system: standing for standing in found.standings}
+    assert by_name["GPT-4o (May)"].macro == pytest.approx((0.842 + 0.61 + 0.3) / 3)
+    assert by_name["Claude"].scenarios == 2 and by_name["Llama 3"].macro == pytest.approx(
+        (0.7 + 0.5 + 0.2) / 3
+    )
+    assert [*found.skipped] == ["Organization", "Mean win rate"] and found.differences == ()
+
+
+def world(tmp_path: Path, ahead: float, seed: int = 0, systems: str = "ab") -> Board:
+    """Three scenarios of 60 cases on which the first system is right more often, by so much; the others are alike."""
+    rng = np.random.default_rng(seed)
+    lines = ["system,scenario,case,score"]
+    for scenario in ("one", "two", "three"):
+        for case in range(60):
+            hard = rng.normal() * 0.1
+            for system in systems:
+                right = rng.random() < 0.45 + hard + ahead * (system == "a")
+                lines.append(f"{system},{scenario},{case},{int(right)}")
+    (tmp_path / "scores.csv").write_text("\n".join(lines))
+    return board(load_scores(tmp_path / "scores.csv"), draws=Draws(0, 50))
+
+
+def test_differences_have_intervals_and_the_macro_average_names_the_leader(tmp_path: Path) -> None:
+    found = world(tmp_path, 0.35)
+    macro, *by_scenario = found.differences
+
+    assert found.rank_leader is None and found.leader == "a"
+    assert "a leads on the macro average" in board_sentences(found)[0]
+    assert macro.estimate.low < 0.35 < macro.estimate.high and macro.p_holm < 0.001
+    assert [each.scenario for each in by_scenario] == ["one", "two", "three"]
+    cases = load_scores(tmp_path / "scores.csv").cases
+    for each in by_scenario:
+        gaps = cases[each.scenario]["a"] - cases[each.scenario]["b"]
+        theirs = ttest_1samp(gaps, 0)
+        assert each.estimate.p == pytest.approx(theirs.pvalue)
+        assert (each.estimate.low, each.estimate.high) == pytest.approx(tuple(theirs.confidence_interval()))
+    standing = {each.system: each.macro for each in found.standings}
+    assert macro.estimate.value == pytest.approx(standing["a"] - standing["b"])
+
+
+def test_equal_systems_are_rarely_parted(tmp_path: Path) -> None:
+    leaders = [world(tmp_path, 0.0, seed, "abc").leader for seed in range(60)]
+
+    assert sum(leader is not None for leader in leaders) <= 6
