@@ -10,13 +10,12 @@ import click
 if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
-from .options import JSON, REFERENCE, RESAMPLES, WIDE, console, location, print_json, say, sheet_option
+from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say, sheet_option
 
 
 @click.command(short_help="Learn what a juror's score is worth in people's.")
 @click.argument("source", type=location, metavar="RUN|CALIBRATION.json")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases of RUN.")
-@WIDE
 @click.option("--arm", help="Only this arm of RUN.")
 @click.option(
     "--method",
@@ -45,7 +44,6 @@ from .options import JSON, REFERENCE, RESAMPLES, WIDE, console, location, print_
 def calibrate(
     source: Path | str,
     human: Path | None,
-    wide: bool,
     arm: str | None,
     method: str,
     direct: bool,
@@ -93,7 +91,6 @@ def calibrate(
             method=method,
             direct=direct,
             folds=folds,
-            wide=wide,
             reference=reference,
             seed=seed,
             resamples=resamples,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import JSON, REFERENCE, RUN, WIDE, console, print_json, say, sheet_option
+from .options import JSON, REFERENCE, RUN, console, print_json, say, sheet_option
 
 if TYPE_CHECKING:
     from ..evals.inference.run_certificate import RunCertificate
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
 )
-@WIDE
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
 @click.option("--arm", help="The jury; without it, the run's first.")
 @click.option("--attribute", help="Only this attribute; without it all that people rated.")
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 @REFERENCE
 @JSON
 @sheet_option("human")
-def estimate(run: Path | str, human: Path, wide: bool, as_json: bool, **options: Any) -> None:
+def estimate(run: Path | str, human: Path, as_json: bool, **options: Any) -> None:
     """What people would say of all cases of RUN: the mean, a share, a quantile, a slope or a difference.
 
     Beside it stand the labels alone and the jury alone, and what the jury was worth in labels.
@@ -43,7 +42,7 @@ def estimate(run: Path | str, human: Path, wide: bool, as_json: bool, **options:
 
     estimates = run_estimates(
         run,
-        load_ratings(human, wide=wide),
+        load_ratings(human),
         arm=options["arm"],
         attribute=options["attribute"],
         draw=load_draw(options["draw"]) if options["draw"] else None,
@@ -74,7 +73,6 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 @click.command(short_help="Which verdicts may be accepted unseen, with a bound.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
-@WIDE
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
 @click.option(
     "--risk",
@@ -155,7 +153,7 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
     assert human is not None
     return run_certificate(
         run,
-        load_ratings(human, wide=options["wide"]),
+        load_ratings(human),
         risk=options["risk"],
         delta=options["delta"],
         within=options["within"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import JSON, NO_RESAMPLES, RESAMPLES, RUN, WIDE, console, print_json, say, sheet_option
+from .options import JSON, NO_RESAMPLES, RESAMPLES, RUN, console, print_json, say, sheet_option
 
 
 class _RunOrSubcommand(click.Group):
@@ -166,7 +166,6 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @click.command()
 @RUN
 @click.option("--human", required=True, type=click.Path(path_type=Path), help="People's ratings.")
-@WIDE
 @click.option(
     "--score",
     required=True,
@@ -182,7 +181,7 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @RESAMPLES
 @JSON
 @sheet_option("human")
-def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
+def threshold(run: Path | str, human: Path, **options: Any) -> None:
     """The cut-off on a score, chosen inside folds.
 
     Shows what it is worth on cases left out, how much better it looks on its own (optimism), a fixed threshold, and the ROC.
@@ -199,7 +198,7 @@ def threshold(run: Path | str, human: Path, wide: bool, **options: Any) -> None:
     from ..orchestration.record import Store
 
     costs = _costs(options["costs"])
-    ratings = load_ratings(human, wide=wide)
+    ratings = load_ratings(human)
     store = Store.read(run)
     try:
         labelled = labelled_cases(

@@ -25,7 +25,6 @@ from .options import (
     REFERENCE,
     RESAMPLES,
     RUN,
-    WIDE,
     console,
     location,
     print_json,
@@ -43,7 +42,6 @@ from .options import (
     metavar="EARLIER",
     help="In place of --human: an earlier run; refused where the jury changed, unless both judged some same cases.",
 )
-@WIDE
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
 )
@@ -81,7 +79,6 @@ def compare(
     run: Path | str,
     human: Path | None,
     against: Path | str | None,
-    wide: bool,
     output: Path | None,
     pictures: bool,
     rescore: tuple[str, ...],
@@ -130,7 +127,6 @@ def compare(
         found = compared(
             run,
             human,
-            wide=wide,
             reference=reference,
             seed=seed,
             resamples=resamples,
@@ -220,7 +216,6 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
 
 @click.command(short_help="How far the raters of any table of ratings agree.")
 @click.argument("ratings", type=click.Path(path_type=Path))
-@click.option("--wide", is_flag=True, help="One column an attribute.")
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
 @click.option(
@@ -234,7 +229,6 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
 @sheet_option("ratings")
 def agreement(
     ratings: Path,
-    wide: bool,
     rubric: str | None,
     output: Path | None,
     every: bool,
@@ -251,7 +245,7 @@ def agreement(
     from ..rubrics import load_rubric
 
     questions = rubric_questions(load_rubric(rubric)) if rubric else None
-    table, left_out = usable_ratings(load_ratings(ratings, wide=wide), questions)
+    table, left_out = usable_ratings(load_ratings(ratings), questions)
     found = agreed(table, questions=questions, reference=reference, method=method)
     found = replace(found, notes=(*left_out, *found.notes))
     if output is not None:

@@ -13,7 +13,6 @@ from .options import (
     NO_RESAMPLES,
     QUIET,
     REFERENCE,
-    WIDE,
     console,
     location,
     print_json,
@@ -222,7 +221,6 @@ def align(
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings, to hold the metrics against."
 )
-@WIDE
 @click.option("--attribute", help="The rated attribute, where there are several.")
 @click.option("--rubric", help="Says which end of the attribute's scale is bad; without it the high one.")
 @click.option(
@@ -263,7 +261,6 @@ def align(
 def metrics(
     cases: Path,
     human: Path | None,
-    wide: bool,
     attribute: str | None,
     rubric: str | None,
     families: tuple[Family, ...],
@@ -303,7 +300,7 @@ def metrics(
     if human:
         ids = [p.case for p in pairs]
         labels = people_labels(
-            load_ratings(human, wide=wide),
+            load_ratings(human),
             attribute=attribute,
             rubric=loaded_rubric,
             rule=reference,

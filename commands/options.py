@@ -40,7 +40,6 @@ PRICES = click.option(
     "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
 )
 ARM = click.option("--arm", help="Only this jury's deliberations.")
-WIDE = click.option("--wide", is_flag=True, help="The ratings have one column an attribute.")
 RETRY = click.option(
     "--retry", is_flag=True, help="Hear again the cases for which a model could not be reached."
 )
@@ -135,16 +134,15 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
                     f"--sheet {sheet_name}: no workbook is given", remedy="leave it out, or name a workbook"
                 )
             for name in books:
-                from ..rubrics.workbook import visible_sheets
+                from ..rubrics.workbook import first_table, visible_sheets
 
                 if sheet_name is not None:
                     values[name] = Path(f"{values[name]}#{sheet_name}")
                 elif len(sheets := visible_sheets(values[name])) > 1:
-                    rest = ", ".join(sheets[1:])
-                    say(
-                        f"{values[name]}: reads the sheet {sheets[0]!r}; --sheet NAME another: {rest}",
-                        err=True,
-                    )
+                    taken = first_table(values[name], sheets)
+                    rest = ", ".join(sheet for sheet in sheets if sheet != taken)
+                    say(f"{values[name]}: reads the sheet {taken!r}; --sheet NAME another: {rest}", err=True)
+                    values[name] = Path(f"{values[name]}#{taken}")
             return command(*args, **values)
 
         option = click.option(

@@ -13,7 +13,7 @@ import yaml
 
 from ..orchestration.record.private_files import FOLDER_MODE, open_private
 from ..rubrics.errors import VenireError
-from ..rubrics.sheet_columns import SheetColumns, attribute_name, attribute_names
+from ..rubrics.sheet_columns import SheetColumns, attribute_name, attribute_names, score_of
 
 RATERS = ("rater-1", "rater-2")
 """In a ratings template: two people, so that they can be held against each other."""
@@ -145,7 +145,7 @@ def ratings_of(
     rater = columns.one("rater")
     unnamed = Counter[str]()
     """How often each case was rated by nobody who is named: each time by another."""
-    ratings = []
+    by_rater: dict[tuple[str, str], dict[str, str]] = {}
     for row, case in zip(rows, case_ids(rows, columns), strict=True):
         if case is None:
             continue
@@ -154,13 +154,19 @@ def ratings_of(
             unnamed[case] += 1
             rater_name = f"rater-{unnamed[case]}"
         scores_given = {name: row.get(column, "") for column, name in scores.items()}
-        ratings.append({"case": case, "rater": rater_name} | scores_given)
-    return ratings
+        rating = {"case": case, "rater": rater_name} | scores_given
+        earlier = by_rater.setdefault((case, rater_name), rating)
+        if earlier is not rating and earlier != rating:
+            raise VenireError(
+                f"{rater_name!r} rated the case {case!r} twice, with different scores",
+                remedy="keep one of the two rows, or give them different raters or ids",
+            )
+    return list(by_rater.values())
 
 
 def scale_bounds(cells: Iterable[str]) -> tuple[int, int]:
     """The ends of the smallest usual scale that has all these scores."""
-    scores = [int(cell) for cell in cells if cell.strip().isdecimal()]
+    scores = [score for cell in cells if (score := score_of(cell.strip())) is not None]
     for _, low, high in _SCALES:
         if scores and low <= min(scores) and max(scores) <= high:
             return low, high
@@ -206,7 +212,6 @@ def _study(name: str, project: Project) -> str:
         "cases": "cases.csv",
         "rubric": "rubric.yaml",
         "ratings": "ratings.csv",
-        "wide": True,
         "attributes": list(project.attributes),
     }
     if project.model:

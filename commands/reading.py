@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import ARM, JSON, RUN, WIDE, Registered, console, location, report, say, sheet_option
+from .options import ARM, JSON, RUN, Registered, console, location, report, say, sheet_option
 from .replaying import show_control_run
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ CONTROLS = click.option(
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings, of which those of CASE are shown."
 )
-@WIDE
 @CONTROLS
 @JSON
 @sheet_option("human")
@@ -46,7 +45,6 @@ def show(
     arm: str | None,
     summary: bool,
     human: Path | None,
-    wide: bool,
     controls: Path | str | None,
     as_json: bool,
 ) -> None:
@@ -66,7 +64,7 @@ def show(
     controls = controls or controls_beside(run)
     reword = partial(_with_controls, controls) if controls else None
     if case is not None:
-        people = read_ratings(human, wide=wide) if human else ()
+        people = read_ratings(human) if human else ()
         show_case(run, case, arm, None if as_json else console(), sys.stdout, people, reword)
         return
     show_summary(run, console(), reword)
@@ -112,7 +110,6 @@ def export(
 )
 @click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the scores.")
-@WIDE
 @click.option(
     "--alignment",
     "alignments",
@@ -128,7 +125,6 @@ def inspect(
     port: int,
     no_open: bool,
     human: Path | None,
-    wide: bool,
     alignments: tuple[Path, ...],
     controls: Path | str | None,
 ) -> None:
@@ -137,7 +133,7 @@ def inspect(
     from ..rubrics.ratings import read_ratings
     from ..web.server import inspect as show_in_browser
 
-    ratings = list(read_ratings(human, wide=wide)) if human else None
+    ratings = list(read_ratings(human)) if human else None
     talks = [read_alignment(path) for path in alignments]
     show_in_browser(
         run,

@@ -22,7 +22,6 @@ from .options import (
     RPM,
     RUN,
     TPM,
-    WIDE,
     console,
     exit_unless_whole,
     location,
@@ -90,7 +89,6 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="With --controls: people's ratings, to tell right moves from wrong ones.",
 )
-@WIDE
 @ARM
 @click.option(
     "--base-url", help="The address of a model that is named here, or whose address holds a secret."
@@ -224,7 +222,7 @@ def _report_seats(
 def _report_controls(output: Path | str, options: dict[str, Any], counted: dict[str, Any]) -> None:
     from ..evals.causes.controls import people_truth
 
-    truth = people_truth(output, options["human"], wide=options["wide"]) if options["human"] else None
+    truth = people_truth(output, options["human"]) if options["human"] else None
     show_control_run(output, as_json=options["as_json"], truth=truth, more=counted)
 
 

@@ -149,7 +149,7 @@ def _project(
         {"id": "id", "output": "output", "source": "source", "group": "group", "system": "system"}
     )
     if sheet is not None:
-        rows, columns = _read_sheet(sheet, own_rubric.names if own_rubric else (), named)
+        rows, columns = _read_sheet(sheet, own_rubric.names if own_rubric else (), named, yes)
         columns = columns if yes else _confirm_columns(columns, rows)
     cases = cases_of(rows, columns, sheet or folder)
     _say_unseen(rows, columns)
@@ -183,15 +183,24 @@ def _project(
 
 
 def _read_sheet(
-    sheet: Path, attributes: Sequence[str], named: Sequence[str]
+    sheet: Path, attributes: Sequence[str], named: Sequence[str], yes: bool
 ) -> tuple[list[dict[str, str]], SheetColumns]:
     """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`."""
     from ..rubrics.errors import InvalidFile, VenireError
     from ..rubrics.files import nearest
-    from ..rubrics.rows import read_rows
-    from ..rubrics.sheet_columns import ROLES, guess_columns, rows_by_person, scores_by_person
+    from ..rubrics.sheet_columns import (
+        ROLES,
+        carry_merged,
+        clear_stray_scores,
+        competing_texts,
+        guess_columns,
+        rows_by_person,
+        scores_by_person,
+        unclear_persons,
+    )
 
-    rows = [{str(name): _cell_text(cell) for name, cell in row.items()} for _, row in read_rows(sheet)]
+    numbered = _sheet_rows(sheet)
+    rows = [row for _, row in numbered]
     if not rows:
         raise InvalidFile(f"{sheet}: no rows in it", remedy="put one text a row, under a row of column names")
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -203,12 +212,72 @@ def _read_sheet(
         if column not in columns.roles:
             raise VenireError(f"{sheet}: no column named {column!r}", remedy=nearest(column, names))
         columns = columns.with_role(column, role)  # type: ignore[arg-type]
-    if scores := scores_by_person(columns):
-        people = ", ".join(dict.fromkeys(person for person, _ in scores.values()))
-        say(f"{len(scores)} columns are taken as scores by {people}", err=True)
+    if not any(pair.startswith("output=") for pair in named) and (texts := competing_texts(columns, rows)):
+        columns = columns.with_role(_judged_text(sheet, texts, yes), "output")
+    carried = carry_merged(rows, columns)
+    if carried:
+        say(
+            f"{_many(carried, 'row')} without id and text: taken as further ratings of the case above",
+            err=True,
+        )
+    for note in clear_stray_scores(numbered, columns):
+        say(note, err=True)
+    ratings = columns.of("rating") if columns.one("rater") is None else ()
+    if scores := scores_by_person(ratings):
+        people, subjects = (
+            ", ".join(dict.fromkeys(pair[side] for pair in scores.values())) for side in (0, 1)
+        )
+        say(f"{len(scores)} columns are taken as scores of {subjects} by {people}", err=True)
         rows, columns = rows_by_person(rows, columns, scores)
+    elif unclear := unclear_persons(ratings):
+        _refuse_unclear(sheet, unclear)
     _show_columns(columns, rows)
     return rows, columns
+
+
+def _sheet_rows(sheet: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a person's table as text, with their lines; what stands above its header is said."""
+    from ..rubrics.errors import InvalidFile
+    from ..rubrics.files import is_workbook, split_sheet
+    from ..rubrics.rows import read_grid, read_rows
+    from ..rubrics.sheet_columns import sheet_table
+
+    file, _ = split_sheet(sheet)
+    if not (is_workbook(file) or file.suffix.lower() in (".csv", ".tsv", ".txt")):
+        return [
+            (line, {str(name): _cell_text(cell) for name, cell in row.items()})
+            for line, row in read_rows(sheet)
+        ]
+    try:
+        rows, notes = sheet_table(read_grid(sheet), delimited=not is_workbook(file))
+    except ValueError as error:
+        raise InvalidFile(
+            f"{sheet}: {error}", remedy="correct the sheet, and give each column its own name"
+        ) from None
+    for note in notes:
+        say(note, err=True)
+    return rows
+
+
+def _judged_text(sheet: Path, texts: Sequence[str], yes: bool) -> str:
+    """Which of several columns of texts is judged: the person says, or the command line."""
+    from ..rubrics.errors import VenireError
+
+    if yes:
+        raise VenireError(
+            f"{sheet}: the text that is judged may stand under {' or '.join(map(repr, texts))}",
+            remedy=f"say which: --column output={texts[0]!r}",
+        )
+    return click.prompt("Which column holds the text that is judged?", type=click.Choice(texts), err=True)
+
+
+def _refuse_unclear(sheet: Path, columns: Sequence[str]) -> None:
+    from ..rubrics.errors import VenireError
+
+    raise VenireError(
+        f"{sheet}: which part of {', '.join(map(repr, columns[:4]))} is the person, and which the attribute?",
+        remedy="name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'",
+    )
 
 
 def _cell_text(cell: Any) -> str:
@@ -264,7 +333,7 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
 
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
     """The attributes that people rated in the sheet, or those that the person names."""
-    from ..rubrics.sheet_columns import attribute_names
+    from ..rubrics.sheet_columns import attribute_names, without_scale
     from .project_files import Asked, scale_bounds
 
     names = list(columns.of("rating"))
@@ -276,7 +345,11 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
         names = [name.strip() for name in typed.split(",") if name.strip()]
     questions = []
     for name, attribute in attribute_names(names).items():
-        question = f"How {name.strip().rstrip('?').lower()} is the text?"
+        words = without_scale(name).rstrip("?")
+        question = (
+            f"How {words.lower()} is the text?" if words.isalpha() and words.islower()
+            else f"Which score does the text deserve for: {words}?"
+        )  # fmt: skip
         if not yes:
             question = click.prompt(f"The question for {name!r}", default=question, err=True)
         low, high = scale_bounds(row.get(name, "") for row in rows)

@@ -18,7 +18,6 @@ from .options import (
     RPM,
     RUN,
     TPM,
-    WIDE,
     console,
     exit_unless_whole,
     location,
@@ -60,7 +59,6 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
 @click.option(
     "--human", type=click.Path(path_type=Path), help="Of a run: people's ratings, as further raters."
 )
-@WIDE
 @click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="Of a run: which ballots.")  # fmt: skip
 @click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="One set of steps, or one for each attribute.")  # fmt: skip
 @click.option(
@@ -68,7 +66,7 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
 )
 @JSON
 @sheet_option("human")
-def facets(source: Path | str, human: Path | None, wide: bool, output: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+def facets(source: Path | str, human: Path | None, output: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """How harsh each juror or person is, how hard each attribute and how good each case, on one scale.
 
     Reads a run's ballots or a table of ratings. Raters who share no case with the others are refused.
@@ -79,9 +77,9 @@ def facets(source: Path | str, human: Path | None, wide: bool, output: Path | No
     from ..orchestration.record.private_files import write_atomically
 
     if isinstance(source, Path) and source.is_file():
-        found = rating_facets(load_ratings(source, wide=wide), model=options["model"])
+        found = rating_facets(load_ratings(source), model=options["model"])
     else:
-        people = load_ratings(human, wide=wide) if human else None
+        people = load_ratings(human) if human else None
         found = run_facets(
             source, arm=options["arm"], human=people, stage=options["stage"], model=options["model"]
         )

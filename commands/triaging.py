@@ -20,7 +20,6 @@ from .options import (
     NO_RESAMPLES,
     REFERENCE,
     RUN,
-    WIDE,
     console,
     print_json,
     say,
@@ -34,7 +33,6 @@ _MOST = 20
 @click.command(short_help="Which cases a person should look at first, and why.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings: how good is the triage?")
-@WIDE
 @click.option("--arm", help="The jury to triage; without it, the run's first.")
 @click.option(
     "--most",
@@ -82,7 +80,6 @@ _MOST = 20
 def triage(
     run: Path | str,
     human: Path | None,
-    wide: bool,
     arm: str | None,
     most: int | None,
     output: Path | None,
@@ -109,12 +106,12 @@ def triage(
     from ..evals.report.terminal import show_answer
     from ..orchestration.record.private_files import write_atomically
 
-    ratings = load_ratings(human, wide=wide) if human else None
+    ratings = load_ratings(human) if human else None
     docket, review = run_triage(
         run, ratings, arm=arm, severity=Severity(harmful, margin), reference=reference
     )
     if to is not None:
-        _export_first(run, docket, to, output, most or _MOST, human, wide=wide, as_json=as_json)
+        _export_first(run, docket, to, output, most or _MOST, human, as_json=as_json)
     elif output is not None:
         write_atomically(output, triage_page(docket, review, most))
         say(f"written: {output}", err=True)
@@ -133,7 +130,6 @@ def _export_first(
     most: int,
     human: Path | None,
     *,
-    wide: bool,
     as_json: bool,
 ) -> None:
     """Write the first cases in an export format, with why each is among them and what people said of them."""
@@ -144,7 +140,7 @@ def _export_first(
         raise click.UsageError("--json and --to both print: name a file for the cases, -o FILE")
     first_cases = docket.first(most)
     reasons_by_case = {str(row["case"]): row["reasons"] for row in first_cases.to_dict("records")}
-    ratings = list(read_ratings(human, wide=wide)) if human else []
+    ratings = list(read_ratings(human)) if human else []
     export_run(run, to, output, sys.stdout, None, arm=docket.arm, picked=reasons_by_case, ratings=ratings)
     destination = "" if output is None else f" written to {output}"
     say(f"{len(first_cases)} of {len(docket.cases)} cases{destination}, the first to see first", err=True)

@@ -137,7 +137,7 @@ def _labelled_cases(shots: Shots, rubric: Rubric) -> list[Labelled]:
 
     votes: dict[str, dict[str, dict[str, Value]]] = {}
     """By case, attribute and rater: of several rounds, the last one's."""
-    for rating in sorted(read_ratings(shots.ratings, wide=shots.wide), key=lambda each: each.round or 0):
+    for rating in sorted(read_ratings(shots.ratings), key=lambda each: each.round or 0):
         if rating.rater in shots.without:
             continue
         if rating.attribute in rubric.names and rating.value is not None:

@@ -171,7 +171,7 @@ class Shots(Options):
     ids: tuple[str, ...] = ()
     """The cases that are shown, in this order; without any, `n` are drawn."""
     wide: bool = False
-    """Whether the ratings have one column an attribute."""
+    """Not needed any more: the form of the ratings is recognised."""
     among: tuple[str, ...] = ()
     """Cases that may be shown though the run judges them: never to themselves, nor to another case of their group."""
     without: tuple[str, ...] = ()

@@ -1,19 +1,23 @@
-"""People's ratings, as they stand in a file: `case,rater,attribute,value`, long or wide."""
+"""People's ratings, as they stand in a file: one a row, one column an attribute, or one column an attribute and person."""
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from .errors import InvalidFile
 from .files import near_column
 from .rows import cell_number, from_csv_cell, read_rows
+from .sheet_columns import column_named, scores_by_person
 
 _LONG = ("case", "rater", "attribute", "value")
-_WIDE = ("case", "rater")
+_BESIDE = ("round", "rationale")
+_Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +33,21 @@ class Rating:
     rationale: str | None = None
 
 
-def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
-    """Each rating of a .csv or .jsonl file in turn; a rating given twice is an error."""
-    columns = _WIDE if wide else _LONG
+def read_ratings(path: Path) -> Iterator[Rating]:
+    """Each rating of a table in turn, in whichever form it has; a rating given twice is an error."""
     line_by_key: dict[tuple[str, str, str, int | None], int] = {}
-    rows = 0
-    for line, row in read_rows(path, required=columns):
-        rows += 1
-        for column in columns:
-            if column not in row:
-                raise InvalidFile(
-                    f"{path}:{line}: no column {column!r}",
-                    remedy=f"{near_column(column, row)}ratings have case,rater,attribute,value; "
-                    "one column an attribute is the wide form",
-                )
+    rows = read_rows(path)
+    first = next(rows, None)
+    if first is None:
+        raise InvalidFile(
+            f"{path}: no ratings in it", remedy="write one rating a line: case,rater,attribute,value"
+        )
+    header_line = 1 if path.suffix.lower() in (".csv", ".tsv") else first[0]
+    unfold = _form(f"{path}:{header_line}", list(first[1]), first[1])
+    for line, row in chain([first], rows):
         if path.suffix.lower() == ".csv" and "rationale" in row:
             row["rationale"] = from_csv_cell(row["rationale"])
-        for cells in _cells(path, line, row) if wide else [row]:
+        for cells in unfold(f"{path}:{line}", row):
             rating = _rating(f"{path}:{line}", cells)
             key = (rating.case, rating.rater, rating.attribute, rating.round)
             if key in line_by_key and rating.value is not None:
@@ -57,21 +59,60 @@ def read_ratings(path: Path, *, wide: bool = False) -> Iterator[Rating]:
             if rating.value is not None:
                 line_by_key[key] = line
             yield rating
-    if not rows:
-        raise InvalidFile(
-            f"{path}: no ratings in it", remedy="write one rating a line: case,rater,attribute,value"
-        )
 
 
-def _cells(path: Path, line: int, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A wide row as long ones."""
-    attributes = [name for name in row if name not in (*_WIDE, "round", "rationale")]
-    if not attributes:
+def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], Iterator[_Row]]:
+    """What makes rows of one rating each out of the rows of a table with these columns; `row` is its first.
+
+    Raises:
+        InvalidFile: A column is missing or misspelt, or the table may be read in two ways.
+    """
+    if any(name in columns or difflib.get_close_matches(name, columns, 1, 0.8) for name in _LONG[2:]):
+        for name in _LONG:
+            if name not in columns:
+                raise _missing(place, name, columns)
+        if cell_number(row["attribute"], place) is not None:
+            raise InvalidFile(
+                f"{place}: 'attribute' and 'value' may be two attributes, or the name and the score of one",
+                remedy="rename these columns, or write the name of an attribute under 'attribute'",
+            )
+        return _long_rows
+    case, rater = column_named("id", columns), column_named("rater", columns)
+    if case is None:
+        raise _missing(place, "case", columns)
+    scores = [name for name in columns if name not in (case, rater, *_BESIDE)]
+    by_person = scores_by_person(scores) if rater is None else {}
+    if rater is None and not by_person:
+        raise _missing(place, "rater", columns)
+    if not scores:
         raise InvalidFile(
-            f"{path}:{line}: no attribute beside case and rater", remedy="give one column per attribute"
+            f"{place}: no attribute beside case and rater", remedy="give one column per attribute"
         )
-    for attribute in attributes:
-        yield {**row, "attribute": attribute, "value": row[attribute]}
+    whose: dict[str, tuple[str | None, str]] = {**by_person} or {name: (None, name) for name in scores}
+
+    def unfold(place: str, row: _Row) -> Iterator[_Row]:
+        for column, (person, attribute) in whose.items():
+            for name in (case, rater, column):
+                if name is not None and name not in row:
+                    raise _missing(place, name, row)
+            name = row[rater] if person is None else person
+            yield {**row, "case": row[case], "rater": name, "attribute": attribute, "value": row[column]}
+
+    return unfold
+
+
+def _long_rows(place: str, row: _Row) -> Iterator[_Row]:
+    for column in _LONG:
+        if column not in row:
+            raise _missing(place, column, row)
+    yield row
+
+
+def _missing(place: str, column: str, columns: Iterable[str]) -> InvalidFile:
+    return InvalidFile(
+        f"{place}: no column {column!r}",
+        remedy=f"{near_column(column, columns)}ratings have case,rater,attribute,value, or case,rater and one column an attribute",
+    )
 
 
 def _rating(place: str, row: Mapping[str, Any]) -> Rating:

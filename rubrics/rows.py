@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -61,6 +63,37 @@ def read_rows(
         case ".arrow" | ".feather":
             return _table_rows(path, arrow_table(path), required, otherwise)
     return _json_rows(path)
+
+
+def read_grid(path: Path) -> list[tuple[int, list[str]]]:
+    """Every row of a CSV file or a workbook's sheet that is not empty, as texts, with its line; what is the header is not yet known."""
+    file, _ = split_sheet(path)
+    if is_workbook(file):
+        from .workbook import open_sheet
+
+        with open_sheet(path) as sheet:
+            return [(number, [_text(cell).strip() for cell in cells]) for number, cells in sheet.rows]
+    csv.field_size_limit(LARGEST_ROW)
+    lines = [part for _, line in _csv_lines(path) for part in filter(None, _BARE_RETURN.split(line))]
+    reader = csv.reader(lines, strict=True, delimiter=_usual_delimiter(lines[:50]))
+    try:
+        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    except csv.Error as error:
+        raise InvalidFile(
+            f"{path}:{reader.line_num}: not valid CSV: {error}", remedy="check the quotes near that line"
+        ) from None
+    return [(number, row) for number, row in rows if any(row)]
+
+
+def _usual_delimiter(lines: Sequence[str]) -> str:
+    """What parts most lines into the same number of cells, where a title may stand above the table."""
+
+    def usual_width(mark: str) -> tuple[int, int]:
+        widths = Counter(len(row) for line in lines for row in csv.reader([line], delimiter=mark))
+        width, times = max(widths.items(), key=lambda each: (each[0] > 1, each[1], each[0]), default=(1, 0))
+        return (times, width) if width > 1 else (0, 0)
+
+    return max(_DELIMITERS, key=usual_width)
 
 
 def csv_cell(value: Any) -> Any:
@@ -167,6 +200,60 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise broken_utf8(path, number) from None
 
 
+def _csv_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a CSV file in UTF-8, or in what spreadsheets write in its place: UTF-16, Windows-1252. That is said on stderr."""
+    with open_file(path, "name a .jsonl or .csv file in it") as handle:
+        start = handle.read(4)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in start[:2]:
+        encoding = (
+            "utf-16"
+            if start[:2] in (b"\xff\xfe", b"\xfe\xff")
+            else ("utf-16-be" if start[0] == 0 else "utf-16-le")
+        )
+        print(f"{path}: read as UTF-16", file=sys.stderr)
+        yield from _decoded_lines(path, encoding)
+        return
+    beyond_ascii = False
+    """Whether a line before had other characters in valid UTF-8: then bytes that are not are broken, and no other encoding."""
+    with open_file(path, "name a .jsonl or .csv file in it") as handle:
+        for number in count(1):
+            raw = handle.readline(LARGEST_ROW + 1)
+            if not raw:
+                return
+            if len(raw) > LARGEST_ROW:
+                raise _too_long(path, number)
+            try:
+                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                if beyond_ascii or b"\0" in raw:
+                    raise broken_utf8(path, number) from None
+                break
+            beyond_ascii = beyond_ascii or not raw.removeprefix(BOM_UTF8).isascii()
+    print(f"{path}: read as Windows-1252, since line {number} is not UTF-8", file=sys.stderr)
+    yield from ((at, line) for at, line in _decoded_lines(path, "cp1252") if at >= number)
+
+
+def _decoded_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    with (
+        open_file(path, "name a .jsonl or .csv file in it") as handle,
+        TextIOWrapper(
+            handle, encoding, errors="strict" if encoding.startswith("utf") else "replace", newline=""
+        ) as text,
+    ):
+        try:
+            for number in count(1):
+                line = text.readline(LARGEST_ROW + 1)
+                if not line:
+                    return
+                if len(line) > LARGEST_ROW:
+                    raise _too_long(path, number)
+                yield number, line
+        except UnicodeDecodeError:
+            raise InvalidFile(
+                f"{path}:{number}: not valid {encoding.upper()}", remedy="save the file as UTF-8"
+            ) from None
+
+
 _BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
 """Where a line ends as old spreadsheets and Macs end it."""
 
@@ -198,7 +285,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
 
     def lines() -> Iterator[str]:
         nonlocal row_size
-        for number, line in _lines(path):
+        for number, line in _csv_lines(path):
             row_size += len(line)
             if row_size > LARGEST_ROW:
                 raise _too_long(path, number)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, get_args
 
 Role = Literal[
@@ -40,17 +41,24 @@ MEANING: Mapping[Role, str] = {
     "left out": "not used",
 }
 _NAMES: Mapping[Role, str] = {
-    "id": "id|case|case id|case no|case number|record id|note id|item|item id|nr|no|number|key",
+    "id": "case|id|case id|case no|case number|record id|note id|item|item id|nr|no|number|key|fall|fallnummer|fall nr|fall id|kennung|cas|numero|"
+    "identifiant|caso|numero de caso|id caso",
     "output": "output|summary|ai summary|answer|response|reply|completion|generated text|generated summary|model output|candidate|draft|"
-    "text|generated note|ai note|letter|report",
+    "text|generated note|ai note|letter|report|zusammenfassung|antwort|ausgabe|resume|reponse|sortie|texte|resumen|respuesta|salida|texto|"
+    "resumo|resposta|saida",
     "source": "source|sources|notes|note|patient notes|clinical notes|transcript|conversation|document|context|input|original|"
-    "chart|record|source text|passage|article|dialogue|dialog",
-    "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth",
-    "question": "question|prompt|query|task|instruction|instructions|request|asked",
-    "audience": "audience|reader|for whom",
-    "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject",
-    "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor",
-    "rater": "rater|rated by|reviewer|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor",
+    "chart|record|source text|passage|article|dialogue|dialog|quelle|quelltext|notizen|transkript|gesprach|dokument|original text|"
+    "texte source|notes cliniques|transcription|fuente|texto fuente|notas|transcripcion|documento|fonte|texto fonte|transcricao",
+    "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth|"
+    "referenz|musterantwort|musterlosung|reponse attendue|referencia",
+    "question": "question|prompt|query|task|instruction|instructions|request|asked|frage|aufgabe|anfrage|consigne|pregunta|tarea|pergunta|tarefa",
+    "audience": "audience|reader|for whom|zielgruppe|publico",
+    "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject|"
+    "gruppe|patientin|groupe|grupo|paciente",
+    "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
+    "modele|sistema|modelo",
+    "rater": "rater|rated by|reviewer|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|prufer|"
+    "arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
 _ENDINGS: Sequence[tuple[str, Role]] = sorted(
     (
@@ -66,16 +74,40 @@ _SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
     ("system", ("system", "model", "bot", "assistant", "engine", "vendor", "author", "writer")),
 )
 """Names of short cells with which a longer name may end, such as `Ticket No.` or `Which bot?`."""
-_BY_PERSON = tuple(map(re.compile, (r"([^:]+):([^:]+)", r"(.+?) [-–] (.+)", r"([^()]+)\(([^()]+)\)")))
-"""How a column's name may hold a person and an attribute."""
+_BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
+    (re.compile(r"([^:]+):([^:]+)"), 0),
+    (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
+    (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
+    (re.compile(r"([^_.]+)[_.]([^_.]+)"), None),
+    (re.compile(r"(.+)[ _.-]+((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)", re.IGNORECASE), 1),
+    (re.compile(r"((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)[ _.-]+(.+)", re.IGNORECASE), 0),
+)
+"""How a column's name may hold a person and an attribute, and which part is the person where the words do not tell."""
 _PERSON = re.compile(
-    r"\b(dr|prof|mr|mrs|ms|rater|reviewer|annotator|nurse|doctor|physician|clinician|expert|person|judge)\b",
+    r"\b(dr|prof|mr|mrs|ms|frau|herr|rater|reviewer|annotator|nurse|doctor|physician|clinician|expert|person|judge|arzt|medico)\b|"
+    r"^(r|rater|reviewer|annotator|expert|judge|reader|dr)[ ._-]?\d+$",
     re.IGNORECASE,
 )
+_QUALITY = re.compile(
+    r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
+    r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|"
+    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair|utile|qualite|complet|"
+    r"claridad|calidad|util|puntua|seguri|qualidade|clareza|nota$",
+    re.IGNORECASE,
+)
+"""Stems of what is commonly rated, in five languages."""
+_SCALE_NOTE = re.compile(
+    r"\s*[(\[]\s*(?:\d+\s*(?:-|–|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|%)\s*[)\]]\s*$",
+    re.IGNORECASE,
+)
+"""What stands behind a name and says the scale, as `(1-5)`."""
 _TEXT = 20
 """Characters of a cell, on average, from which on a column holds texts."""
-_SCORES = range(11)
-_MOST_SCORES = 11
+_MOST_SCORE = 10
+_TEXT_ROLES: tuple[Role, ...] = ("output", "source", "reference", "question")
+_COMMENT = re.compile(
+    r"\b(comments?|remarks?|notes?|rationale|reasons?|kommentar|bemerkung|commentaires?|comentarios?)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +131,87 @@ class SheetColumns:
         return replace(self, roles={**roles, column: role})
 
 
+Grid = Sequence[tuple[int, Sequence[str]]]
+
+
+def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
+    """The rows under a sheet's header, with their lines, and notes of what was passed over: a title, a header of two rows, empty columns.
+
+    Raises:
+        ValueError: Two columns have one name; or, in a `delimited` text, a row has more cells than there are columns.
+    """
+    if not grid:
+        return [], []
+    width = max(len(cells) for _, cells in grid)
+    rows = [(line, [*cells, *[""] * (width - len(cells))]) for line, cells in grid]
+    filled = [sum(map(bool, cells)) for _, cells in rows]
+    usual = sorted(filled)[len(filled) // 2]
+    top = next(
+        place for place, number in enumerate(filled) if number >= min(2, usual) and 2 * number >= usual
+    )
+    notes = [
+        f"line {line}: passed over, above the header: {' '.join(filter(None, cells))[:60]}"
+        for line, cells in rows[:top]
+    ]
+    (_, names), body = rows[top], rows[top + 1 :]
+    if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:4]]):
+        names, body = _joined_header(names, body[0][1]), body[1:]
+        notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")
+    named = max(place for place, name in enumerate(names) if name) + 1
+    for line, cells in body if delimited else ():
+        if any(cells[named:]):
+            raise ValueError(
+                f"line {line}: {sum(map(bool, cells[named:])) + named} cells under {named} columns: quote cells with a separator in them"
+            )
+    used = [place for place in range(width) if names[place] or any(cells[place] for _, cells in body)]
+    titles = {place: names[place] or f"column {place + 1}" for place in used}
+    twice = [name for name in titles.values() if list(titles.values()).count(name) > 1]
+    if twice:
+        raise ValueError(f"two columns are named {twice[0]!r}")
+    return [(line, {titles[place]: cells[place] for place in used}) for line, cells in body], notes
+
+
+_JOINT = " - "
+
+
+def _is_second_header(names: Sequence[str], below: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the row below the header names parts of columns that the header names together."""
+    spanned = [place for place, name in enumerate(below) if name and not names[place]]
+    parts = [name for name in below if name]
+    return (
+        bool(spanned)
+        and all(any(names[:place]) for place in spanned)
+        and all(len(name) < 40 and score_of(name) is None for name in parts)
+        and any(score_of(cells[place]) is not None for cells in body for place in spanned)
+    )
+
+
+def _joined_header(names: Sequence[str], below: Sequence[str]) -> list[str]:
+    joined, span = [], ""
+    for name, part in zip(names, below, strict=True):
+        span = name or span
+        joined.append(f"{span}{_JOINT}{part}" if span and part else name or part)
+    return joined
+
+
 def guess_columns(
     columns: Sequence[str], rows: Sequence[Mapping[str, str]], *, attributes: Collection[str] = ()
 ) -> SheetColumns:
-    """What each column seems to hold; columns named as one of `attributes` hold ratings."""
+    """What each column seems to hold; columns named as one of `attributes` hold ratings.
+
+    No column is the output where `competing_texts` names several.
+    """
     roles: dict[str, Role] = {}
+    cells = {column: [row.get(column, "").strip() for row in rows] for column in columns}
     for column in columns:
         if attribute_name(column) in attributes:
             roles[column] = "rating"
-    for role, names in _NAMES.items():
-        spellings = names.split("|")
-        free = [column for column in columns if column not in roles]
-        match = next((c for name in spellings for c in free if _plain(c) == name), None)
-        if match is not None:
+    for role in _NAMES:
+        match = column_named(role, [column for column in columns if column not in roles])
+        if match is not None and not (role in _TEXT_ROLES and _is_scores(match, cells[match])):
             roles[match] = role
-    cells = {column: [row.get(column, "").strip() for row in rows] for column in columns}
     for column in (name for name in columns if name not in roles and _is_text(cells[name])):
-        ending = next((role for name, role in _ENDINGS if _plain(column).endswith(f" {name}")), None)
+        ending = _ending_role(column)
         if ending is not None and (ending == "source" or ending not in roles.values()):
             roles[column] = ending
     for role, endings in _SHORT_ENDINGS:
@@ -124,42 +220,88 @@ def guess_columns(
             match := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
         ):
             roles[match] = role
+    if not attributes:
+        roles |= {c: "rating" for c in columns if c not in roles and _is_scores(c, cells[c])}
     if "output" not in roles.values():
         longest = max(
-            (column for column in columns if column not in roles),
+            (column for column in columns if column not in roles and any(cells[column])),
             key=lambda column: sum(map(len, cells[column])),
             default=None,
         )
         if longest is not None:
             roles[longest] = "output"
-    if not attributes:
-        roles |= {c: "rating" for c in columns if c not in roles and _is_scores(cells[c])}
     return SheetColumns({column: roles.get(column, "kept") for column in columns})
 
 
-def scores_by_person(columns: SheetColumns) -> dict[str, tuple[str, str]]:
-    """By column of scores, whose they are and of what, where all columns say so: `Dr Lee: accurate`, `accurate (Dr Lee)`.
+def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """The columns of texts any of which may be the one that is judged; none where the names tell."""
+    output = columns.one("output")
+    if output is None or _plain(output) in ("output", "ai summary", "model output", "generated text"):
+        return ()
+    texts = [
+        name for name, role in columns.roles.items()
+        if role in ("output", "kept") and _is_text([row.get(name, "").strip() for row in rows])
+        and not _COMMENT.search(_plain(name))
+    ]  # fmt: skip
+    if _is_output_name(output):
+        texts = [name for name in texts if _is_output_name(name)]
+    return tuple(texts) if len(texts) > 1 else ()
 
-    Empty where one does not, where the sheet has a column for the rater, or where it cannot be told which part is the person.
+
+def column_named(role: Role, columns: Sequence[str]) -> str | None:
+    """The column whose name is one of those that a role commonly has."""
+    spellings = {_plain(column): column for column in reversed(columns)}
+    return next((spellings[name] for name in _NAMES[role].split("|") if name in spellings), None)
+
+
+def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By column of scores, whose they are and of what, where all that have a second part say so: `Dr Lee: accurate`, `accurate (Dr Lee)`.
+
+    Empty where there are no two persons, or where it cannot be told which part is the person.
     """
-    names = columns.of("rating")
-    if len(names) < 2 or columns.one("rater") is not None:
-        return {}
-    for form in _BY_PERSON:
-        parts = [match.groups() for name in names if (match := form.fullmatch(name.strip()))]
-        heads, tails = ({part[side].strip() for part in parts} for side in (0, 1))
-        if len(parts) < len(names) or len(set(parts)) < len(heads) * len(tails):
-            continue
-        persons = [all(map(_PERSON.search, side)) for side in (heads, tails)]
-        varying = [len(side) > 1 == len(other) for side, other in ((heads, tails), (tails, heads))]
-        is_person = persons if persons[0] != persons[1] else varying
-        if is_person[0] != is_person[1]:
-            person_side = 0 if is_person[0] else 1
-            return {
-                name: (part[person_side].strip(), part[1 - person_side].strip())
-                for name, part in zip(names, parts, strict=True)
-            }
+    for form, usual in _BY_PERSON:
+        parts = _parts(names, form)
+        side = _person_side(parts, usual)
+        if side is not None:
+            return {name: (part[side], part[1 - side]) for name, part in parts.items()}
     return {}
+
+
+def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
+    """Columns of scores in two parts of which either may be the person's."""
+    for form, usual in _BY_PERSON:
+        parts = _parts(names, form)
+        if usual is None and _is_grid(parts) and _person_side(parts, usual) is None:
+            return tuple(parts)
+    return ()
+
+
+def _parts(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str]]:
+    matches = {name: form.fullmatch(_SCALE_NOTE.sub("", name).strip()) for name in names}
+    return {name: (m[1].strip(), m[2].strip()) for name, m in matches.items() if m}
+
+
+def _is_grid(parts: Mapping[str, tuple[str, str]]) -> bool:
+    """Whether each of two heads or more goes with each of two tails or more, or one of them with several."""
+    heads, tails = ({part[side] for part in parts.values()} for side in (0, 1))
+    return len(parts) > 1 and len(set(parts.values())) == len(parts) == len(heads) * len(tails)
+
+
+def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int | None:
+    """Which part of the names is the person's: as words tell, or the one that varies, or as is usual."""
+    if not _is_grid(parts):
+        return None
+    sides = [list(dict.fromkeys(part[side] for part in parts.values())) for side in (0, 1)]
+    named = [all(map(_PERSON.search, side)) for side in sides]
+    if named[0] != named[1]:
+        return 0 if named[0] else 1
+    rated = [any(map(_QUALITY.search, map(_plain, side))) for side in sides]
+    if all(rated):
+        return None
+    person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual
+    if person is None and min(map(len, sides)) == 1 and not any(rated):
+        return None
+    return person if person is not None and len(sides[person]) > 1 else None
 
 
 def rows_by_person(
@@ -181,9 +323,53 @@ def rows_by_person(
     return unpivoted, SheetColumns(roles)
 
 
+def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: SheetColumns) -> list[str]:
+    """Blanks the cells of ratings that hold no score, such as `n/a` or `4-5`; a note for each, and how many scores are left."""
+    notes = []
+    for column in columns.of("rating"):
+        given = [(line, row) for line, row in rows if row.get(column, "").strip()]
+        stray = [(line, row) for line, row in given if score_of(row[column].strip()) is None]
+        for line, row in stray:
+            why = (
+                "not a number" if not row[column].strip()[:1].isdigit() else "not one score of a small scale"
+            )
+            notes.append(f"line {line}, {column!r}: {row[column].strip()!r} is left out: {why}")
+            row[column] = ""
+        for _, row in given:
+            row[column] = row[column].strip().replace(",", ".")
+        if stray:
+            notes.append(f"{column!r}: {len(given) - len(stray)} of {len(given)} scores can be used")
+    return notes
+
+
+def carry_merged(rows: Sequence[dict[str, str]], columns: SheetColumns) -> int:
+    """Gives rows that have ratings but neither id nor text those of the row above, as merged cells mean them; how many."""
+    text, name = columns.one("output"), columns.one("id")
+    own = [*columns.of("rating"), *columns.of("rater")]
+    shared = [
+        column
+        for column, role in columns.roles.items()
+        if role not in ("rating", "rater", "kept", "left out")
+    ]
+    carried = 0
+    if name is None and columns.one("rater") is None:
+        return 0
+    for above, row in pairwise(rows):
+        if (
+            text
+            and above.get(text)
+            and not row.get(text)
+            and not (name and row.get(name))
+            and any(row.get(c) for c in own)
+        ):
+            row.update({column: row.get(column) or above.get(column, "") for column in shared})
+            carried += 1
+    return carried
+
+
 def attribute_name(column: str) -> str:
     """A column's name as the name of an attribute: `Clinically useful?` is `clinically_useful`; empty where no letter fits."""
-    plain = unicodedata.normalize("NFKD", column.casefold()).encode("ascii", "ignore").decode()
+    plain = unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
     return f"a_{name}" if name[:1].isdigit() else name
 
@@ -197,8 +383,24 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
+def without_scale(column: str) -> str:
+    """A column's name without the scale that stands behind it: `Clarity` for `Clarity (1-5)`."""
+    return _SCALE_NOTE.sub("", column).strip() or column
+
+
 def _plain(column: str) -> str:
-    return " ".join(re.sub(r"[^a-z0-9]+", " ", column.casefold()).split())
+    letters = (
+        unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()
+    )
+    return " ".join(re.sub(r"[^a-z0-9]+", " ", letters).split())
+
+
+def _ending_role(column: str) -> Role | None:
+    return next((role for name, role in _ENDINGS if _plain(column).endswith(f" {name}")), None)
+
+
+def _is_output_name(column: str) -> bool:
+    return _plain(column) in _NAMES["output"].split("|") or _ending_role(column) == "output"
 
 
 def _ends_with(column: str, words: Sequence[str]) -> bool:
@@ -217,8 +419,18 @@ def _is_text(cells: Sequence[str]) -> bool:
     return bool(texts) and sum(map(len, texts)) >= _TEXT * len(texts)
 
 
-def _is_scores(cells: Sequence[str]) -> bool:
-    """Whether the cells are whole numbers of a small scale, as people give scores."""
+def score_of(cell: str) -> float | None:
+    """The score that a cell holds: a number of a small scale, with a decimal point or comma; None for anything else."""
+    if not re.fullmatch(r"\d{1,2}(?:[.,]\d+)?", cell):
+        return None
+    score = float(cell.replace(",", "."))
+    return score if score <= _MOST_SCORE else None
+
+
+def _is_scores(column: str, cells: Sequence[str]) -> bool:
+    """Whether the cells are numbers of a small scale, as people give scores, but for a few; all alike only under a name of a quality."""
     texts = [cell for cell in cells if cell]
-    scores = {cell for cell in texts if cell.isdecimal() and int(cell) in _SCORES}
-    return len(scores) > 1 and len(scores) <= _MOST_SCORES and all(cell in scores for cell in texts)
+    scores = [score for cell in texts if (score := score_of(cell)) is not None]
+    stray = len(texts) - len(scores)
+    varied = len(set(scores)) > 1 or (bool(scores) and _QUALITY.search(_plain(column)) is not None)
+    return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray

@@ -10,14 +10,16 @@ import json
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from .errors import InvalidFile
 from .files import open_file, split_sheet
+from .sheet_columns import column_named
 
 Cell = str | float | int | bool | None
 
@@ -45,6 +47,19 @@ def visible_sheets(path: Path) -> tuple[str, ...]:
     """The names of a workbook's sheets that are not hidden, in order."""
     with open_sheet(path) as sheet:
         return sheet.visible
+
+
+def first_table(path: Path, sheets: Sequence[str]) -> str:
+    """The first sheet; where that is a cover, which names no column of ids or texts and has fewer than three, the first that does or has more."""
+
+    def is_table(name: str) -> bool:
+        with open_sheet(Path(f"{path}#{name}")) as sheet:
+            top = [[str(cell) for cell in cells if cell is not None] for _, cells in islice(sheet.rows, 10)]
+        return any(
+            len(cells) > 2 or column_named("output", cells) or column_named("id", cells) for cells in top
+        )
+
+    return next(filter(is_table, sheets), sheets[0])
 
 
 @contextmanager

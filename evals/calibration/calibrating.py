@@ -101,7 +101,6 @@ def calibrate(
     method: str = "isotonic",
     direct: bool = False,
     folds: int = FOLDS,
-    wide: bool = False,
     reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
@@ -117,7 +116,7 @@ def calibrate(
     Raises:
         TooFewLabels: Not one arm could be calibrated.
     """
-    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
+    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
         arms = {a.name: a for a in store.arms()}

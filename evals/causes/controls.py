@@ -341,14 +341,14 @@ def controls_report(run: Location, truth: Mapping[tuple[str, str], Value] | None
     )
 
 
-def people_truth(run: Location, ratings: Path, *, wide: bool = False) -> dict[tuple[str, str], Value]:
+def people_truth(run: Location, ratings: Path) -> dict[tuple[str, str], Value]:
     """People's value for each case and attribute of a run: the median of numbers, the majority of words."""
     store = Store.read(run)
     try:
         rubric = store.arms()[0].rubric
     finally:
         store.release()
-    table = reference(load_ratings(ratings, wide=wide), rubric_questions(rubric)).table
+    table = reference(load_ratings(ratings), rubric_questions(rubric)).table
     values: list[Value] = table["value"].tolist()
     return dict(
         zip(zip(table["case"].astype(str), table["attribute"].astype(str), strict=True), values, strict=True)

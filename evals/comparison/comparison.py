@@ -215,7 +215,6 @@ def compare(
     run: Store | Path | str,
     human: pd.DataFrame | Path | str,
     *,
-    wide: bool = False,
     reference: Rule | None = None,
     seed: int = 0,
     resamples: int = 1000,
@@ -239,7 +238,7 @@ def compare(
         progress: Told how many tokens of the cases' texts MiniLM has read, of how many.
         method: `f` for published F intervals in the table of ICC(3,k), with a warning.
     """
-    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human, wide=wide)
+    ratings = human if isinstance(human, pd.DataFrame) else load_ratings(human)
     store = run if isinstance(run, Store) else Store.read(run)
     try:
         baselines = partial(text_baselines, progress=progress, more=metrics, normal=normal)

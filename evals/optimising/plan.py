@@ -128,7 +128,7 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         )
     judge = _judge(file, folder)
     cases = tuple(load_cases(folder / file.cases))
-    all_ratings = last_round(load_ratings(folder / file.ratings, wide=file.wide))
+    all_ratings = last_round(load_ratings(folder / file.ratings))
     ratings, check = check_ratings(
         all_ratings, rubric_questions(judge.rubric), cases=[case.id for case in cases]
     )

@@ -63,6 +63,7 @@ class OptimisationFile(StrictModel):
     cases: Path
     ratings: Path
     wide: bool = False
+    """Not needed any more: the form of the ratings is recognised."""
     rubric: str
     jury: str
     model: str | None = None

@@ -194,9 +194,7 @@ def shot_alternatives(
     """The judge with worked examples before its first ballot: so many draws of each size from the labelled training cases."""
     alternatives = []
     for ids in _drawn_examples(file, pool, seed):
-        shots = Shots(
-            ids=ids, n=len(ids), cases=beside / file.cases, ratings=beside / file.ratings, wide=file.wide
-        )
+        shots = Shots(ids=ids, n=len(ids), cases=beside / file.cases, ratings=beside / file.ratings)
         jury = judge.jury.model_copy(update={"shots": shots})
         names = ", ".join(ids)
         alternatives.append(OtherJudge(f"examples {names}", Judge(jury, judge.rubric), names))

@@ -21,7 +21,7 @@ _NAMED = 5
 _LEADING_NUMBER = r"['+\-\u2212]?[.,]?\d"
 
 
-def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
+def load_ratings(path: str | Path) -> pd.DataFrame:
     """The ratings in `path`: columns `case`, `rater`, `attribute`, `value` and, where given, `round`, `rationale`.
 
     `value` holds numbers for an attribute whose every value is one, otherwise text. Ratings without a value
@@ -30,7 +30,7 @@ def load_ratings(path: str | Path, *, wide: bool = False) -> pd.DataFrame:
     Raises:
         InvalidFile: Whatever is wrong with the file, with the line where it is wrong.
     """
-    return ratings_table(read_ratings(Path(path), wide=wide))
+    return ratings_table(read_ratings(Path(path)))
 
 
 def ratings_table(given: Iterable[Rating]) -> pd.DataFrame:

@@ -287,7 +287,6 @@ def _with_shots(jury: Jury, study: Study, wanted: StudyShots, part: Written, spl
         n=wanted.k,
         cases=beside / study.cases,
         ratings=beside / study.ratings,
-        wide=study.wide,
         seed=wanted.seed,
         among=tuple(sorted(split.selection)) if split else (),
         without=tuple(sorted(study.people.rescore)),

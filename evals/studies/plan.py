@@ -88,7 +88,7 @@ def _read(beside: Path, study: Study, errors: ErrorList) -> Recording | None:
     assert source.file is not None and study.rubric is not None and study.ratings is not None
     judgements = errors.attempt(partial(load_judgements, beside / source.file))
     rubric = errors.attempt(partial(named_rubric, study.rubric, beside))
-    people = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
+    people = errors.attempt(partial(load_ratings, beside / study.ratings))
     if judgements is None or rubric is None or people is None:
         return None
     return Recording(study.name, rubric, (), judgements, people)
@@ -132,7 +132,7 @@ def _plan_task(name: str, task: Task, beside: Path, arms: Sequence[StudyArm]) ->
                 f"the task {name} names no arm of the study: {wanted!r}", remedy=nearest(wanted, known)
             )
     cases = tuple(load_cases(beside / task.cases))
-    ratings = load_ratings(beside / task.ratings, wide=task.wide)
+    ratings = load_ratings(beside / task.ratings)
     chosen = (
         [known[wanted] for wanted in task.arms] if task.arms else [arm for arm in arms if arm.on == "all"]
     )
@@ -148,7 +148,6 @@ def _for_task(jury: Jury, task: Task, cases: Sequence[Case], beside: Path) -> Ju
         update={
             "cases": beside / task.cases,
             "ratings": beside / task.ratings,
-            "wide": task.wide,
             "among": tuple(sorted(case.id for case in cases)),
         }
     )
@@ -230,7 +229,7 @@ def plan_parts(path: Path) -> PlanParts:
     arms, _, _ = _arms(study, written, split, errors)
     if errors:
         raise errors.as_one(path)
-    ratings = load_ratings(path.parent / study.ratings, wide=study.wide)
+    ratings = load_ratings(path.parent / study.ratings)
     return PlanParts(study, named_rubric(study.rubric, path.parent), cases, ratings, tuple(arms), split)
 
 
@@ -241,7 +240,7 @@ def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | No
     prices = errors.attempt(partial(load_prices, beside / study.prices)) if study.prices else {}
     cases = errors.attempt(partial(_cases, beside / study.cases))
     rubric = errors.attempt(partial(named_rubric, study.rubric, beside))
-    everyone = errors.attempt(partial(load_ratings, beside / study.ratings, wide=study.wide))
+    everyone = errors.attempt(partial(load_ratings, beside / study.ratings))
     panels = (
         None
         if everyone is None

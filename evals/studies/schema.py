@@ -343,6 +343,7 @@ class Task(StrictModel):
     rubric: str
     ratings: Path
     wide: bool = False
+    """Not needed any more: the form of the ratings is recognised."""
     arms: tuple[str, ...] = ()
     """Those that judge it; all without any."""
 

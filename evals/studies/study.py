@@ -102,7 +102,7 @@ class Study(Design):
     rubric: str | None = None
     ratings: Path | None = None
     wide: bool = False
-    """Whether the ratings have one column an attribute."""
+    """Not needed any more: the form of the ratings is recognised."""
     attributes: tuple[str, ...] = ()
     """Those that arms are scored on; all of the rubric's without any."""
     reference: Rule | None = None

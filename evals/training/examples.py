@@ -132,7 +132,7 @@ def examples_from(file: TrainFile) -> Examples:
     """The examples that a training file asks for; the same file and seed give the same rows."""
     rubric = load_rubric(file.rubric)
     examples = Examples()
-    by_case = _ballots(read_ratings(file.ratings, wide=file.wide), rubric, examples.dropped)
+    by_case = _ballots(read_ratings(file.ratings), rubric, examples.dropped)
     cases = {case.id: case for case in load_cases(file.cases)}
     examples.dropped["ratings of unknown cases"] += sum(
         len(by_case[name]) for name in by_case if name not in cases

@@ -92,8 +92,9 @@ class TrainFile(BaseModel):
     cases: Path
     """The cases that were rated; paths are relative to the file."""
     ratings: Path
-    """What reviewers said of them, in long form, or with `wide: true` one column an attribute."""
+    """What reviewers said of them, one a row or one column an attribute."""
     wide: bool = False
+    """Not needed any more: the form of the ratings is recognised."""
     rubric: str
     """A rubric of the library, or a file."""
     persona: str | None = None

@@ -14,7 +14,7 @@ from venire.cli import app
 from venire.commands.project_files import scale_bounds
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
-from venire.rubrics.sheet_columns import SheetColumns, guess_columns, scores_by_person
+from venire.rubrics.sheet_columns import guess_columns, scores_by_person
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
 ROWS = [
@@ -232,12 +232,13 @@ def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
             {"Rater 1", "Rater 2"},
         ),
         (["accurate - ana", "accurate - ben"], {"ana", "ben"}),
-        (["ana: accurate", "ana: safe", "ben: accurate", "ben: safe"], set()),
+        (["ana: accurate", "ana: safe", "ben: accurate", "ben: safe"], {"ana", "ben"}),
+        (["ana_x", "ana_y", "ben_x", "ben_y"], set()),
         (["accurate", "safe: for patients"], set()),
     ],
 )
 def test_columns_by_person_are_told_where_it_is_plain(columns: list[str], people: set[str]) -> None:
-    found = scores_by_person(SheetColumns({"Summary": "output", **dict.fromkeys(columns, "rating")}))
+    found = scores_by_person(columns)
 
     assert {person for person, _ in found.values()} == people
     assert {what for _, what in found.values()} <= {"accurate", "safe"}

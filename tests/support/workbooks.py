@@ -16,7 +16,7 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
 def write_workbook(
-    path: Path, sheet: str, *, words: Sequence[str] = (), styles: str = "", sheets: str = ""
+    path: Path, sheet: str, *, words: Sequence[str] = (), styles: str = "", sheets: str = "", second: str = ""
 ) -> Path:
     """A workbook whose first sheet holds these rows of XML; `words` are the shared texts, as XML or plain."""
     shared = "".join(word if word.startswith("<si>") else f"<si><t>{escape(word)}</t></si>" for word in words)
@@ -31,7 +31,7 @@ def write_workbook(
         f'<Relationship Id="rId3" Type="{_LINKS}/sharedStrings" Target="sharedStrings.xml"/>'
         f'<Relationship Id="rId4" Type="{_LINKS}/styles" Target="styles.xml"/></Relationships>',
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{_MAIN}"><sheetData>{sheet}</sheetData></worksheet>',
-        "xl/worksheets/sheet2.xml": f'<worksheet xmlns="{_MAIN}"><sheetData>{sheet}</sheetData></worksheet>',
+        "xl/worksheets/sheet2.xml": f'<worksheet xmlns="{_MAIN}"><sheetData>{second or sheet}</sheetData></worksheet>',
         "xl/sharedStrings.xml": f'<sst xmlns="{_MAIN}">{shared}</sst>',
     }
     if styles:

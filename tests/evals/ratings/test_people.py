@@ -46,7 +46,7 @@ def test_jsonl_holds_the_same(tmp_path):
 
 
 def test_wide_csv(tmp_path):
-    table = load_ratings(written(tmp_path, "case,rater,clear,tone\nc1,ana,4,3\nc1,ben,,2\n"), wide=True)
+    table = load_ratings(written(tmp_path, "case,rater,clear,tone\nc1,ana,4,3\nc1,ben,,2\n"))
 
     assert sorted(zip(table["rater"], table["attribute"], table["value"], strict=True)) == [
         ("ana", "clear", 4.0),
@@ -62,17 +62,17 @@ def test_a_byte_order_mark_and_quoted_newlines_are_no_trouble(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "wide"),
+    "text",
     [
-        ("case;rater;attribute;value\nc1;ana;clear;4,5\nc2;ana;clear;3,0\n", False),
-        ("case\trater\tattribute\tvalue\nc1\tana\tclear\t4,5\nc2\tana\tclear\t3\n", False),
-        ('case,rater,attribute,value\nc1,ana,clear,"4,5"\nc2,ana,clear,3\n', False),
-        ("case;rater;clear\nc1;ana;\u00a04,5\nc2;ana;3,0\n", True),
+        "case;rater;attribute;value\nc1;ana;clear;4,5\nc2;ana;clear;3,0\n",
+        "case\trater\tattribute\tvalue\nc1\tana\tclear\t4,5\nc2\tana\tclear\t3\n",
+        'case,rater,attribute,value\nc1,ana,clear,"4,5"\nc2,ana,clear,3\n',
+        "case;rater;clear\nc1;ana;\u00a04,5\nc2;ana;3,0\n",
     ],
     ids=["semicolons", "tabs", "quotes", "wide"],
 )
-def test_decimal_commas_are_numbers_whatever_stands_between_cells(tmp_path, text, wide):
-    assert load_ratings(written(tmp_path, text), wide=wide)["value"].tolist() == [4.5, 3.0]
+def test_decimal_commas_are_numbers_whatever_stands_between_cells(tmp_path, text):
+    assert load_ratings(written(tmp_path, text))["value"].tolist() == [4.5, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_decimal_commas_are_numbers_whatever_stands_between_cells(tmp_path, text
     [
         ("", "r.csv", "r.csv: no ratings in it"),
         ("case,rater,attribute,value\n", "r.csv", "r.csv: no ratings in it"),
-        (b"case,rater,attribute,value\nc1,\xff,a,1\n", "r.csv", "r.csv:2: not valid UTF-8"),
+        (b"case,rater,attribute,value\nc1,\xc3\xa9,a,1\nc1,\xff,a,1\n", "r.csv", "r.csv:3: not valid UTF-8"),
         ("case,ratr,attribute,value\nc1,a,b,1\n", "r.csv", "r.csv:1: no column 'rater'"),
         ("case,rater,attribute,value\nc1,a,b\n", "r.csv", "r.csv:2: 3 cells under 4 columns"),
         (
@@ -117,7 +117,7 @@ def test_a_directory_is_not_a_file(tmp_path):
 
 def test_wide_without_an_attribute(tmp_path):
     with pytest.raises(InvalidFile, match="no attribute"):
-        load_ratings(written(tmp_path, "case,rater\nc1,ana\n"), wide=True)
+        load_ratings(written(tmp_path, "case,rater\nc1,ana\n"))
 
 
 def test_a_split_that_parts_groups_is_said_part_by_part():

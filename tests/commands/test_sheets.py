@@ -1,0 +1,174 @@
+"""Sheets as people have them: each with what a person would say it holds. Read right at once, or asked about; none wrong in silence."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from workbooks import text_rows, write_workbook
+
+from venire.cli import app
+from venire.rubrics.errors import InvalidFile
+from venire.rubrics.ratings import read_ratings
+
+A = "The patient has had a fever since Monday."
+B = "The left wrist is sprained and not broken."
+C = "Blood pressure is well controlled on two drugs."
+
+
+class Sheet(NamedTuple):
+    """A sheet's text, and what it holds: texts judged, attributes, people (`rater-N`: not named), scores."""
+
+    text: str | bytes
+    cases: int = 3
+    attributes: str = ""
+    people: str = ""
+    scores: int = 0
+    said: str = ""
+    """What the command must say of it."""
+    asks: str = ""
+    """For a sheet that cannot be told: what is asked about."""
+
+
+def rows(header: str, *cells: str, mark: str = ",") -> str:
+    """A sheet of three texts under `header`, in which TEXT stands for them."""
+    lines = [
+        mark.join(row.split("|")).replace("TEXT", text) for row, text in zip(cells, (A, B, C), strict=True)
+    ]
+    return "\n".join([mark.join(header.split("|")), *lines]) + "\n"
+
+
+TWO = ("1|TEXT|4|5", "2|TEXT|3|3", "3|TEXT|2|1")
+FOUR = ("1|TEXT|4|5|3|2", "2|TEXT|3|3|4|4", "3|TEXT|2|1|5|5")
+ACC_CLEAR = {"attributes": "accuracy clarity", "people": "Smith Jones", "scores": 12}
+SHEETS = {
+    "person in brackets": Sheet(rows("id|Summary|Accuracy (Smith)|Accuracy (Jones)", *TWO), 3, "accuracy", "Smith Jones", 6, "by Smith, Jones"),
+    "person in square brackets": Sheet(rows("id|Summary|Accuracy [Smith]|Accuracy [Jones]", *TWO), 3, "accuracy", "Smith Jones", 6),
+    "two attributes by two people": Sheet(rows("id|Summary|Accuracy (Smith)|Clarity (Smith)|Accuracy (Jones)|Clarity (Jones)", *FOUR), 3, **ACC_CLEAR),
+    "numbered raters behind": Sheet(rows("id|summary|accurate_r1|accurate_r2", *TWO), 3, "accurate", "r1 r2", 6),
+    "numbered raters, several words": Sheet(rows("id|summary|clinically_useful_rater1|clinically_useful_rater2", *TWO), 3, "clinically_useful", "rater1 rater2", 6),
+    "numbered raters before": Sheet(rows("id|summary|R1 accuracy|R1 clarity|R2 accuracy|R2 clarity", *FOUR), 3, "accuracy clarity", "R1 R2", 12),
+    "person and colon": Sheet(rows("id|summary|Smith: accurate|Jones: accurate", *TWO), 3, "accurate", "Smith Jones", 6),
+    "attribute and colon": Sheet(rows("id|summary|Accuracy: Smith|Clarity: Smith|Accuracy: Jones|Clarity: Jones", *FOUR), 3, **ACC_CLEAR),
+    "person behind a dash": Sheet(rows("id|summary|accuracy - Smith|clarity - Smith|accuracy - Jones|clarity - Jones", *FOUR), 3, **ACC_CLEAR),
+    "person behind an underscore": Sheet(rows("id|summary|accuracy_Smith|accuracy_Jones", *TWO), 3, "accuracy", "Smith Jones", 6),
+    "header of two rows, people above": Sheet(f"id,Summary,Smith,,Jones,\n,,accuracy,clarity,accuracy,clarity\n1,{A},4,5,3,2\n2,\"{B}\",3,3,4,4\n3,{C},2,1,5,5\n", 3, **ACC_CLEAR, said="the header has two rows"),
+    "header of two rows, attributes above": Sheet(f"id,Summary,Accuracy,,Clarity,\n,,Smith,Jones,Smith,Jones\n1,{A},4,5,3,2\n2,\"{B}\",3,3,4,4\n3,{C},2,1,5,5\n", 3, **ACC_CLEAR),
+    "scale behind the name": Sheet(rows("id|summary|Accuracy (1-5)|Clarity (1-5)", *TWO), 3, "accuracy clarity", "rater-1", 6),
+    "not a scale but a quality in brackets": Sheet(rows("id|summary|Score (accuracy)|Score (clarity)", *TWO), 3, "score_accuracy score_clarity", "rater-1", 6),
+    "neither part is known": Sheet(rows("id|summary|alpha - north|alpha - south|beta - north|beta - south", *FOUR), asks="which part of 'alpha - north'"),
+    "one n/a": Sheet(rows("id|summary|accurate", "1|TEXT|4", "2|TEXT|n/a", "3|TEXT|2"), 3, "accurate", "rater-1", 2, "line 3, 'accurate': 'n/a' is left out"),
+    "one range": Sheet(rows("id|summary|accurate", "1|TEXT|4-5", "2|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 2, "2 of 3 scores can be used"),
+    "a question mark and a star": Sheet(rows("id|summary|accurate|clear", "1|TEXT|4|?", "2|TEXT|3*|3", "3|TEXT|2|1"), 3, "accurate clear", "rater-1", 4, "'3*' is left out"),
+    "every score the same": Sheet(rows("id|summary|accuracy", "1|TEXT|5", "2|TEXT|5", "3|TEXT|5"), 3, "accuracy", "rater-1", 3),
+    "half points": Sheet(rows("id|summary|accurate", "1|TEXT|4.5", "2|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 3),
+    "decimal commas and semicolons": Sheet(rows("id|summary|accurate", "1|TEXT|4,5", "2|TEXT|3,0", "3|TEXT|2", mark=";"), 3, "accurate", "rater-1", 3),
+    "tabs": Sheet(rows("id|summary|accurate", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2", mark="\t"), 3, "accurate", "rater-1", 3),
+    "two texts without a name that tells": Sheet(rows("id|first|second|accurate", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="'first' or 'second'"),
+    "two summaries": Sheet(rows("id|GPT summary|Claude summary|accurate", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="'GPT summary' or 'Claude summary'"),
+    "answer and response": Sheet(rows("id|answer|response|accurate", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="--column output="),
+    "text and comment": Sheet(rows("id|text|comment|accurate", *(f"{n}|TEXT|I read this one twice on Friday.|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
+    "German": Sheet(rows("Fall|Quelltext|Zusammenfassung|Gutachter|Genauigkeit", *(f"{n}|TEXT|TEXT|Weiß|{n}" for n in (1, 2, 3)), mark=";"), 3, "genauigkeit", "Weiß", 3),
+    "French": Sheet(rows("Numéro|Texte source|Résumé|Évaluateur|Clarté", *(f"{n}|TEXT|TEXT|Léa|{n}" for n in (1, 2, 3))), 3, "clarte", "Léa", 3),
+    "Spanish": Sheet(rows("Caso|Notas|Resumen|Evaluador|Claridad", *(f"{n}|TEXT|TEXT|Ana|{n}" for n in (1, 2, 3))), 3, "claridad", "Ana", 3),
+    "Portuguese": Sheet(rows("Caso|Transcrição|Resumo|Avaliadora|Clareza", *(f"{n}|TEXT|TEXT|Inês|{n}" for n in (1, 2, 3))), 3, "clareza", "Inês", 3),
+    "Windows-1252": Sheet(rows("id|Résumé|Évaluateur|Clarté", *(f"{n}|TEXT|Léa|{n}" for n in (1, 2, 3)), mark=";").encode("cp1252"), 3, "clarte", "Léa", 3, "Windows-1252"),
+    "Latin-1 below the header": Sheet(rows("id|summary|reviewer|clear", *(f"{n}|TEXT|Müller|{n}" for n in (1, 2, 3))).encode("latin-1"), 3, "clear", "Müller", 3, "Windows-1252"),
+    "UTF-16": Sheet(rows("id|summary|reviewer|clear", *(f"{n}|TEXT|Müller|{n}" for n in (1, 2, 3)), mark="\t").encode("utf-16"), 3, "clear", "Müller", 3, "UTF-16"),
+    "a title above": Sheet("Ratings of summaries; ward 3\n\n" + rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "passed over, above the header"),
+    "title with commas and semicolons below": Sheet("Ratings, ward 3, June\n" + rows("id|summary|accurate|clear", *(f"{n}|TEXT|{n}|{n}" for n in (1, 2, 3)), mark=";"), 3, "accurate clear", "rater-1", 6),
+    "empty rows and columns": Sheet(f"id,,summary,accurate,\n,,,,\n1,,{A},4,\n,,,,\n2,,\"{B}\",3,\n3,,{C},2,\n", 3, "accurate", "rater-1", 3),
+    "dates beside": Sheet(rows("id|date|summary|accurate", *(f"{n}|2026-05-0{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
+    "a score turned into a date": Sheet(rows("id|summary|accurate", "1|TEXT|2026-05-04", "2|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 2, "'2026-05-04' is left out"),
+    "an id twice with two texts": Sheet(rows("id|summary|accurate", "1|TEXT|4", "1|TEXT|3", "3|TEXT|2"), asks="two rows with the id '1'"),
+    "a case rated twice by one": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,2\n2,{C},Ana,1\n", asks="'Ana' rated the case '1' twice"),
+    "a row pasted twice": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,4\n2,{C},Ana,1\n", 2, "accurate", "Ana", 2),
+    "cells merged over two raters": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n,,Ben,5\n2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "taken as further ratings of the case above"),
+    "a comma that is not quoted": Sheet(f"id,summary,accurate\n1,Fever, cough.,4\n2,{B},3\n3,{C},2\n", asks="line 2: 4 cells under 3 columns"),
+    "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("book", [False, True], ids=["csv", "xlsx"])
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_sheet_is_read_as_a_person_would_or_asked_about(tmp_path: Path, name: str, book: bool) -> None:
+    sheet = SHEETS[name]
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(sheet.text if isinstance(sheet.text, bytes) else sheet.text.encode())
+    if book:
+        if isinstance(sheet.text, bytes) or ";" in sheet.text or "\t" in sheet.text or "quoted" in name:
+            pytest.skip("a matter of text files")
+        cells = [
+            [int(cell) if cell.isdigit() else cell for cell in row]
+            for row in csv.reader(sheet.text.splitlines())
+        ]
+        path = write_workbook(tmp_path / "sheet.xlsx", text_rows(*cells))
+
+    folder = tmp_path / "made"
+    ended = CliRunner().invoke(app, ["new", str(folder), "--from", str(path), "--jury", "lens-jury", "--yes"])
+
+    if sheet.asks:
+        assert sheet.asks in str(ended.exception), ended.output
+        assert not folder.exists()
+        return
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    assert sheet.said in ended.output
+    with (folder / "ratings.csv").open() as file:
+        ratings = list(csv.DictReader(file))
+    attributes = [each["name"] for each in yaml.safe_load((folder / "rubric.yaml").read_text())["attributes"]]
+    with (folder / "cases.csv").open() as file:
+        cases = list(csv.DictReader(file))
+    assert (len(cases), {case["output"] for case in cases} <= {A, B, C}) == (sheet.cases, True)
+    assert (attributes, sorted({row["rater"] for row in ratings})) == (
+        sheet.attributes.split(),
+        sorted(sheet.people.split()),
+    )
+    assert sum(bool(row[name]) for row in ratings for name in attributes) == sheet.scores
+
+
+def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> None:
+    cover, table = (
+        text_rows(["Study", "Ward 3"], ["Date", "June"]),
+        text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 2]),
+    )
+    names = '<sheet name="About" sheetId="1" r:id="rId1"/><sheet name="Data" sheetId="2" r:id="rId2"/>'
+    book = write_workbook(tmp_path / "two.xlsx", cover, second=table, sheets=names)
+
+    ended = CliRunner().invoke(
+        app, ["new", str(tmp_path / "p"), "--from", str(book), "--jury", "lens-jury", "--yes"]
+    )
+
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    assert "reads the sheet 'Data'; --sheet NAME another: About" in ended.output
+    assert "2 cases, 1 attribute, 2 ratings by 1 person" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("case,rater,attribute,value\na,Ana,clear,4\nb,Ben,clear,2\n", {"Ana", "Ben"}),
+        ("case,rater,clear\na,Ana,4\nb,Ben,2\n", {"Ana", "Ben"}),
+        ("ID,Reviewer,clear\na,Ana,4\nb,Ben,2\n", {"Ana", "Ben"}),
+        ("case,clear (Ana),clear (Ben)\na,4,\nb,,2\n", {"Ana", "Ben"}),
+    ],
+)
+def test_every_form_of_ratings_is_recognised(tmp_path: Path, text: str, people: set[str]) -> None:
+    (tmp_path / "r.csv").write_text(text)
+    ratings = [rating for rating in read_ratings(tmp_path / "r.csv") if rating.value is not None]
+
+    assert {(rating.case, rating.attribute, rating.value) for rating in ratings} == {
+        ("a", "clear", 4.0),
+        ("b", "clear", 2.0),
+    }
+    assert {rating.rater for rating in ratings} == people
+
+
+def test_a_file_that_may_be_both_forms_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("case,rater,attribute,value\na,Ana,3,4\n")
+
+    with pytest.raises(InvalidFile, match="may be two attributes"):
+        list(read_ratings(tmp_path / "r.csv"))
