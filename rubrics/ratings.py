@@ -95,7 +95,7 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
             for name in (case, rater, column):
                 if name is not None and name not in row:
                     raise _missing(place, name, row)
-            name = row[rater] if person is None else person
+            name = row[str(rater)] if person is None else person
             yield {**row, "case": row[case], "rater": name, "attribute": attribute, "value": row[column]}
 
     return unfold
