@@ -97,7 +97,7 @@ def main() -> None:
             for seed in range(chosen.seeds)
         ]
         for cases in sorted({8, 20, chosen.cases}):
-            for draws in sorted({1, chosen.draws}):
+            for draws in sorted({1, min(3, chosen.draws), chosen.draws}):
                 for seat in SEATS[:-1]:
                     print(
                         protocol,

@@ -35,6 +35,11 @@ class MissingExtra(VenireError):
     """Something needs a package that the core does not install."""
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """How many of what, with the right plural: "1 case", "2 cases"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def files_remedy(otherwise: str, error: OSError | None = None) -> str:
     """The remedy for what could not be opened: `otherwise`, unless there was no file descriptor to open it with.
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...rubrics.errors import counted
 from ..ratings.question import Question, half_step
 from ..ratings.reference import KEYS, codes
 from ..report.section import Section
@@ -176,18 +177,18 @@ def _correlations(is_right: FloatArray) -> tuple[FloatArray, str]:
     cases, k = is_right.shape
     rhos = correlation_matrix(is_right)
     if cases < LEAST:
-        return rhos, f"{cases} case(s) with a label: too few to tell what jurors are worth together"
+        return rhos, f"{counted(cases, 'case')} with a label: too few to tell what jurors are worth together"
     is_constant = np.array([len(set(column[~np.isnan(column)])) == 1 for column in is_right.T], dtype=bool)
     pairs = np.triu_indices(k, 1)
     unknown_pairs = int((np.isnan(rhos) & ~is_constant & ~is_constant[:, None])[pairs].sum())
     notes = []
     if is_constant.any():
         notes.append(
-            f"{int(is_constant.sum())} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+            f"right on all cases or on none: {counted(int(is_constant.sum()), 'juror')}, whose errors cannot be compared"
         )
     if unknown_pairs:
         notes.append(
-            f"{unknown_pairs} pair(s) of jurors share too few cases on which both vary, and have no part in it"
+            f"left out: {counted(unknown_pairs, 'pair')} of jurors with too few cases on which both vary"
         )
     return rhos, "; ".join(notes)
 
@@ -246,7 +247,7 @@ def independence_section(
         tables={"rounds": table},
         methods=(
             "Effective votes from the correlation of jurors' being right: Kish's, and the participation ratio of its eigenvalues; "
-            "beside the majority, what a majority of members as good as these would get right if they erred apart (Condorcet).",
+            "beside the majority, what a majority of members as good as these would get right if their errors were independent (Condorcet).",
         ),
         notes=tuple(f"{row['arm']}, {row['attribute']}, round {row['round']}: {row['note']}" for row in table.to_dict("records") if row["note"]),
     )  # fmt: skip
@@ -255,8 +256,8 @@ def independence_section(
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first_round, last_round = rows.iloc[0], rows.iloc[-1]
     sentence = (
-        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes by the correlation of their being right (Kish; by its eigenvalues {_votes(last_round['eigenvalues'])}); most "
-        f"of them are right on {_share(last_round['majority'])} of {last_round['cases']} cases, {_share(last_round['independent'])} if they erred apart."
+        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes by the correlation of their being right (Kish; by its eigenvalues {_votes(last_round['eigenvalues'])}). The "
+        f"majority is right in {_share(last_round['majority'])} of {last_round['cases']} cases; independent jurors would reach {_share(last_round['independent'])}."
     )
     if len(rows) == 1:
         return sentence

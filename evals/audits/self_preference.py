@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import InvalidFile
+from ...rubrics.errors import InvalidFile, counted
 from ...rubrics.files import read_text
 from ...rubrics.yaml_files import plain_yaml
 from ..ratings.evidence import Evidence
@@ -216,7 +216,7 @@ def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
     if systems.empty:
         return "no case says which `system` produced it"
     if votes.empty:
-        return "no juror's vote with a provider that its model's name tells"
+        return "no juror's provider can be recognised from its model's name"
     by_case = votes.groupby("case")
     if not (by_case["same"].nunique() > 1).any():
         if not votes["same"].any():
@@ -283,7 +283,7 @@ def _additive(cells: pd.DataFrame) -> FloatArray:
 
 def _no_fit(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
     why = (
-        f"{rows['juror'].nunique()} juror(s) and {rows['system'].nunique()} system(s) are too few to tell favour from one "
+        f"{counted(rows['juror'].nunique(), 'juror')} and {counted(rows['system'].nunique(), 'system')} are too few to tell favour from one "
         "juror's liking for one system; more systems are needed"
     )
     nothing = {name: undefined(why, method=METHOD, n=len(rows)) for name in own}

@@ -36,7 +36,7 @@ SIGNALS = {
     "low_score": "how near the bad end the worst attribute stands",
     "spread": "how far apart the jurors' votes on one attribute lie",
     "overruled": "attributes decided against a juror's vote",
-    "unsupported": "quotes that stand in no text of the case",
+    "unsupported": "quotes that are not in the case",
     "risk": "how far the verdict stands above a juror who calls the case harmful",
     "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
 }

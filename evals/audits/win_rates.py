@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ...rubrics.errors import counted
 from ..report.section import Section, estimate_json, estimate_phrase
 from ..report.terminal import interval_words
 from ..statistics.bradley_terry import DAVIDSON, Davidson, bradley_terry, davidson, length_controlled
@@ -184,18 +185,18 @@ def win_rates_answer(found: WinRates, lost: int) -> Section:
 
 def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
     """What a reader must know of the count."""
-    counted = {
+    tie_rule = {
         "half": "a tie counts as half a win",
-        "drop": f"{found.dropped} tie(s) are left out",
+        "drop": f"left out: {counted(found.dropped, 'tie')}",
         "separate": "a tie is neither won nor lost",
     }[found.ties]
-    told = [f"{found.comparisons} comparisons; {counted}."]
+    told = [f"{found.comparisons} comparisons; {tie_rule}."]
     if found.merged:
         told.append(
             f"{found.merged} of them are two judgements with the order swapped: verdicts that differ are a tie, probabilities are averaged."
         )
     if lost:
-        told.append(f"{lost} judgement(s) hold no preference and are left out.")
+        told.append(f"Left out for want of a preference: {counted(lost, 'judgement')}.")
     if found.tie_odds.defined:
         even = math.exp(found.tie_odds.value)
         told.append(

@@ -137,12 +137,12 @@ def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *,
     row = _contrast(comparison.differences, best, other)
     if row is None or math.isnan(row["p"]):
         why = f" ({row['note']})" if row is not None and row["note"] else ""
-        return f"{off}; whether the two differ cannot be told{why}."
+        return f"{off}; it is unknown whether the two differ{why}."
     if math.isnan(row["low"]) and row["p"] == 1:
         return f"{off}; the two are the same on every case."
     if row["p_holm"] < LEVEL:
-        return f"{off}, and the difference is more than chance."
-    return f"{off}; a difference as large could be chance."
+        return f"{off}; the difference is statistically significant at 5%."
+    return f"{off}; the difference is not statistically significant at 5%."
 
 
 def _cost(comparison: Comparison) -> str:
@@ -174,7 +174,7 @@ def _certainty(comparison: Comparison) -> str:
             f"{hung} scores were left open by a jury that could not decide, and count for nothing here."
         )
     if comparison.notes:
-        said.append(f"What was left out is said at the end ({len(comparison.notes)}).")
+        said.append(f"What was left out is listed at the end ({len(comparison.notes)}).")
     return " ".join(said)
 
 

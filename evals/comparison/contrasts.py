@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...rubrics.errors import counted
 from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import Scores, Sheet, scores
 from ..statistics.contrast import Contrast, paired_difference
@@ -78,7 +79,7 @@ def _difference(given: Scores | None, first: str, second: str, measure: str) -> 
     one, other, people = given.by_rater[first], given.by_rater[second], given.people
     whole = ~np.isnan(one + other + people)
     if whole.sum() < 2:
-        few = f"{whole.sum()} score(s) that both arms and people gave; two are needed"
+        few = f"{counted(int(whole.sum()), 'score')} that both arms and people gave; two are needed"
         return Contrast(undefined(few, method=method, n=int(whole.sum())), np.nan)
     coefficient, gate = MEASURES[measure]
     return paired_difference(
@@ -110,12 +111,12 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
         f"{p_words(p)}, Holm-corrected {p_words(corrected)})"
     )
     if p >= LEVEL:
-        return f"{first} does not differ demonstrably from {second}: {size}."
+        return f"{first} is not shown to differ from {second}: {size}."
     nearer = (value < 0) == (measure == "absolute error")
     verb = "agrees better" if nearer else "agrees worse"
     if corrected >= LEVEL:
         return (
-            f"{first} {verb} with people than {second} if this were the only comparison, but not demonstrably as one of "
-            f"{tests}: {size}."
+            f"{first} {verb} with people than {second} as a single comparison, but not after correction for "
+            f"{tests} comparisons: {size}."
         )
     return f"{first} {verb} with people than {second}: {size}."

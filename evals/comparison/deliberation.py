@@ -25,7 +25,7 @@ from .objectives import AnswerScale, Objective, ScoredVotes, scored_votes
 Outcome = Literal["helped", "harmed", "no difference larger than the margin", "not shown"]
 Row = Mapping[Hashable, Any]
 NAME, TITLE = "deliberation", "What did deliberation do?"
-NOT_BLIND = "nobody voted blind, so that there is no count to hold its verdicts against"
+NOT_BLIND = "nobody voted blind, so there is no blind count to compare its verdicts with"
 UNIT_WORDS = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 EFFECT = ["value", "low", "high", "p", "p_holm", "n", "cases", "outcome", "margin", "objective", "final", "blind", "rule"]  # fmt: skip
 COUNTS = [
@@ -104,7 +104,7 @@ def effect_sentence(row: Row) -> str:
     """What deliberation did to one arm, in the words of its row."""
     name, objective = row["arm"], row["objective"]
     if math.isnan(row["value"]):
-        return f"{name}: what deliberation did cannot be told: {row['note']}."
+        return f"{name}: the effect of deliberation is unknown: {row['note']}."
     interval = "" if math.isnan(row["low"]) else f", 95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)}"  # fmt: skip
     size = f"{objective} {row['final']:.3f} with it, {row['blind']:.3f} by counting its blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
     small = bool(row["outcome"] in ("helped", "harmed") and abs(row["value"]) <= row["margin"])
@@ -127,7 +127,10 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
         rests = {
             "harmed": "deliberation is shown to harm",
             "no difference larger than the margin": f"deliberation is shown to change no more than {row['margin']:g}",
-        }.get(row["outcome"], "the count did as well or better on these cases, though no difference is shown")
+        }.get(
+            row["outcome"],
+            "the blind count did as well or better on these cases, though the difference is not statistically significant",
+        )
         saved = "" if math.isnan(row["saved"]) else f" It saves {row['saved']:.0%} of its {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} in place of {row['cost']:.4g} a case)"  # fmt: skip
         time = f" and {row['seconds_saved']:.2g} seconds a case" if row["seconds_saved"] > 0 else ""
         said.append(
@@ -175,7 +178,7 @@ def effects_in_short(section: Section | None) -> str:
         for row in counted.to_dict("records")
     ]
     count = f"; count the blind ballots of {_names(saved)}" if saved else ""
-    open_still = [f"what deliberation did to {_names(untold)} cannot be told"] if len(untold) else []
+    open_still = [f"its effect on {_names(untold)} is unknown"] if len(untold) else []
     told = f"Deliberation {', '.join(said)}{count} (by {effects['objective'].iloc[0]})" if said else ""
     whole = "; ".join(filter(None, [told, *open_still]))
     return f"{whole[0].upper()}{whole[1:]}."

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...rubrics.errors import counted
 from .estimate import Estimate, undefined
 from .gate import OPEN, SQUARED, Gate, interval_refusal
 from .icc import NAMES, Form, icc_coefficient
@@ -180,7 +181,11 @@ def _panel(ratings: Ratings, jury: str, by: str) -> tuple[Matrix, int]:
 def _change(grid: Matrix, base: list[int], grown: list[int], form: Form) -> IccChange:
     method, n = f"change in {NAMES[form]}", len(grid.cases)
     if len(base) < 2 or n < 2:
-        few = "fewer than two people" if len(base) < 2 else f"{n} case(s) rated by everyone; two are needed"
+        few = (
+            "fewer than two people"
+            if len(base) < 2
+            else f"{counted(n, 'case')} rated by everyone; two are needed"
+        )
         return IccChange(np.nan, np.nan, undefined(few, method=method, n=n), np.nan)
     make, ones = icc_coefficient(form), np.ones((1, n))
     was, becomes = (float(make(grid.values[:, side])(ones)[0]) for side in (base, grown))

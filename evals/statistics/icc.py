@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import fdtri
 
+from ...rubrics.errors import counted
 from .correlation import FLAT, pearson_statistic
 from .estimate import Estimate, undefined
 from .gate import SQUARED, SQUARED_PAIRS
@@ -162,7 +163,11 @@ def _icc_name(form: Form, interval: Interval) -> str:
 def _too_few(grid: Matrix) -> str:
     if len(grid.raters) < 2:
         return "fewer than two raters"
-    return f"{len(grid.cases)} case(s) rated by every rater; two are needed" if len(grid.cases) < 2 else ""
+    return (
+        f"{counted(len(grid.cases), 'case')} rated by every rater; two are needed"
+        if len(grid.cases) < 2
+        else ""
+    )
 
 
 def _f_estimate(grid: Matrix, form: Form, method: str, undecided: str, confidence: float) -> Estimate:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from ...rubrics.errors import counted
 from .draws import Bootstrap
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, Matrix
@@ -50,7 +51,7 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
                     "tied": bool((np.abs(mean[0] - mean[0, place]) < 1e-9).sum() > 1),
                     "note": ""
                     if sure[place]
-                    else f"{size[place]} case(s){'' if len(drawn_ranks) else ' of one group'}: too few to say how sure the rank is",
+                    else f"{counted(int(size[place]), 'case')}{'' if len(drawn_ranks) else ' of one group'}: too few to say how sure the rank is",
                 }
             )
     return pd.DataFrame(rows)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...rubrics.errors import counted
 from ..ratings.folds import Fold, held_rows
 from ..ratings.reference import Rule, rule_words
 from ..statistics.contrast import LEAST_CLUSTERS
@@ -96,28 +97,28 @@ def _use(tables: AdviceTables) -> str:
     who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
     within = tables.noise["within"].astype(bool)
     told, cheaper = int(within.sum()), tables.noise["cost"] < arm["cost"]
-    among = f"the cheapest of {told} arms, the best at each price," if told > 1 else "the one arm"
+    among = f"the cheapest of {told} arms" if told > 1 else "the only arm"
     passed = int((~within & cheaper).sum())
     gain = (
-        "the best arm, chosen on other cases, earns no more on any case"
+        "the best arm, chosen on other cases, does no better on any case"
         if gap["note"] == ALIKE
-        else f"what the best arm earns beyond the best at this price, both chosen on other cases, is {_signed_interval(gap)}"
+        else f"the best arm minus the best arm at this price, both chosen on other cases, is {_signed_interval(gap)}"
     )
-    worse = f"; what is cheaper is demonstrably worse ({_arms(passed)})" if passed else ""
+    worse = (
+        f"; {counted(passed, 'cheaper arm')} {'is' if passed == 1 else 'are'} shown to be worse"
+        if passed
+        else ""
+    )
     if int((within & cheaper).sum()):
-        worse += "; what is cheaper is of the kind that is shown to be worse"
+        worse += "; the cheaper arms are of the kind that is shown to be worse"
     unpaid = "no jury is shown to pay, and it is " if arm["kind"] == "jury" and not juries_pay(tables) else ""
     measured = (
         "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
     )
     return (
-        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {unpaid}{among} that cannot be told from the best{worse}. {measured} is "
+        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {unpaid}{among} not shown to be worse than the best{worse}. {measured} is "
         f"{_with(arm['score'], arm['low'], arm['high'])}; {gain}."
     )  # fmt: skip
-
-
-def _arms(number: int) -> str:
-    return "1 arm" if number == 1 else f"{number} arms"
 
 
 def _price(cost: float, unit: str) -> str:
@@ -131,11 +132,11 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
     kinds = set(tables.frontier["kind"])
     if found.empty:
         lacking = "single judge" if "single judge" not in kinds else "jury"
-        return f"Whether juries pay cannot be told: there is no {lacking} among the arms."
+        return f"Not shown whether juries pay: there is no {lacking} among the arms."
     row = found.to_dict("records")[0]
     size = f"{_signed_interval(row)}, on {row['n']} held-out questions"
     if math.isnan(row["p"]):
-        return f"Whether juries pay cannot be told: {row['note'] or 'the difference is undefined'}."
+        return f"Not shown whether juries pay: {row['note'] or 'the difference is undefined'}."
     if row["p"] >= LEVEL:
         return (
             "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
@@ -157,12 +158,12 @@ def _limits(tables: AdviceTables) -> list[str]:
         if math.isnan(row["detectable"]) or not testable(tables.noise):
             continue
         said.append(
-            f"What {row['n']} cases (or groups of cases) cannot tell: a true difference between {row['first']} and {row['second']} smaller than "
-            f"{row['detectable']:.3f} would be missed more than once in five times; to see 0.02 takes {row['cases_for_0.02']:.0f} cases."
+            f"With {row['n']} cases (or groups of cases) a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than "
+            f"one study of five; to detect 0.02, {row['cases_for_0.02']:.0f} cases are needed."
         )  # fmt: skip
     if tables.unit == VOTES:
         said.append(
-            "Prices are not known of every juror, so cost counts votes; prices may change what is cheapest."
+            "Not every juror's price is known, so cost is counted in votes. With prices, another arm may be the cheapest."
         )
     for row in tables.answers[tables.answers["what"].str.startswith("optimism of the jury")].to_dict(
         "records"

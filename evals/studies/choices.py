@@ -176,7 +176,7 @@ class Choices:
         else:
             more = _more_cases(found, margin)
             yield (
-                f"{name}: {saved}; whether it loses more than {margin:g} cannot be told from {found.clusters} cases (or groups): "
+                f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether it loses more than {margin:g}: "
                 + (
                     f"about {more:.0f} more would tell."
                     if more

@@ -58,13 +58,12 @@ def _run_lines(plan: Plan) -> list[str]:
     tokens, price = _tokens(total), _price(total)
     lines = [
         f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score what was chosen)",
-        f"calls: {_calls(total)}"
-        + (
-            ", exactly, if every answer can be used as it comes"
+        (
+            f"{_calls(total)} calls, if no answer has to be asked for again"
             if total.exact
-            else ", at the least and at the most"
+            else f"Between {_calls(total).replace(' to ', ' and ')} calls"
         )
-        + f"; each arm by itself would make {plan.alone} at the least"
+        + f"; run one by one, the arms would make at least {plan.alone}"
         + (f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""),
         f"tokens: about {tokens}; a token is taken for {BYTES_PER_TOKEN} bytes of prompt, and an answer to have "
         f"{ANSWER_TOKENS} an attribute",

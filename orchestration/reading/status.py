@@ -125,7 +125,7 @@ def show_status(found: Status, console: Console) -> None:
     """The status as a few lines."""
     last = found.last_activity
     since = "" if last is None else f", last activity {_span(max(0.0, found.now - last))} ago"
-    state = "a process is writing now" if found.writing else "nobody is writing now"
+    state = "running" if found.writing else "not running"
     console.print(Text.assemble((found.run, "bold"), f": {state}{since}"), soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("arm", "done", "a minute", "left"):
@@ -144,7 +144,7 @@ def show_status(found: Status, console: Console) -> None:
     for line in unreached_lines(found.unreached):
         console.print(line, soft_wrap=True)
     if found.redacted:
-        console.print("redacted: words are not kept")
+        console.print("redacted: the texts are not stored")
 
 
 def _span(seconds: float) -> str:

@@ -173,7 +173,11 @@ def _arm(name: str, census: Census) -> RenderableType:
         Text.assemble(("flagged     ", "dim"), kinds),
     ]
     for title, shares, form in (
-        ("splits the jury (first votes apart, share of the scale)", census.splits(), ".2f"),
+        (
+            "attributes that split the jury (spread of first votes, as a share of the scale)",
+            census.splits(),
+            ".2f",
+        ),
         ("harsh (-) or lenient (+), against the other jurors", census.leanings("juror"), "+.2f"),
         ("the same, by persona", census.leanings("persona"), "+.2f"),
         ("the same, by model", census.leanings("model"), "+.2f"),
@@ -200,9 +204,9 @@ def _look_first(
 ) -> RenderableType:
     flagged_ones = [(verdict, reword(verdict, found)) for _, _, verdict, found in looks if found]
     if not flagged_ones:
-        return Text("\nno deliberation was flagged", "green")
+        return Text("\nNo deliberation was flagged.", "green")
     table = Table(
-        box=None, padding=(0, 2, 0, 0), header_style="dim", title="\nlook here first", title_justify="left"
+        box=None, padding=(0, 2, 0, 0), header_style="dim", title="\nread these first", title_justify="left"
     )
     for column in ("case", "arm", "flag", "why"):
         table.add_column(column, overflow="fold")

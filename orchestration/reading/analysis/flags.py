@@ -276,16 +276,16 @@ def _premature(agreements: Sequence[InstantAgreement]) -> Iterator[Flag]:
 def _agreement_text(agreement: InstantAgreement) -> str:
     tested = {
         "unchallenged": "nobody argued against it",
-        "empty challenge": "the challenge showed nothing in the case against it",
-        "brushed aside": "evidence against it was answered with none",
+        "empty challenge": "the challenger quoted nothing against it",
+        "brushed aside": "evidence against it was not answered with evidence",
     }[agreement.test]
     number = len(agreement.jurors)
     rests = (
-        "no words of the case were quoted for it"
+        "nobody quoted the case for it"
         if not agreement.quoted
         else f"{agreement.quoted} of {number} quoted the case for it"
     )
-    wrong = f"; {agreement.misquoted} quoted words that are not in it" if agreement.misquoted else ""
+    wrong = f"; {agreement.misquoted} quoted words that are not in the case" if agreement.misquoted else ""
     return f"{agreed_at_once(agreement)}; {tested}; {rests}{wrong}"
 
 
@@ -306,7 +306,7 @@ def _unsupported_evidence(verdict: Verdict) -> Iterator[Flag]:
             (quote.juror,),
             (quote.entry,),
             quote.round,
-            f"{quote.juror} quotes words that stand in no text of the case: “{words}”",
+            f"{quote.juror} quoted words that are not in the case: “{words}”",
         )
 
 
@@ -321,9 +321,9 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
         change = f"{move.juror} went from {before} to {after}"
         where = (move.attribute, (move.juror, *sources), (move.entry, move.prior), move.round)
         if (move.entry, move.attribute) in conformed:
-            yield Flag("conformity", 2, *where, f"{change}, where most already stood, with no new evidence")
+            yield Flag("conformity", 2, *where, f"{change}, the score of the majority, without new evidence")
         else:
-            by = "with new evidence" if owed[0].grounds else "with no new evidence"
+            by = "with new evidence" if owed[0].grounds else "without new evidence"
             towards = " and ".join(sources)
             read = f"moved towards {towards} after reading {'it' if len(sources) == 1 else 'them'}"
             yield Flag("moved-towards", 1, *where, f"{move.juror} {read}: {before} to {after}, {by}")
@@ -334,7 +334,7 @@ def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
     for over in overrulings(verdict):
         weight = 3 if over.against_majority else 2 if over.unheard else 1
         who = "the majority" if over.against_majority else " and ".join(over.jurors)
-        unheard = f"; {' and '.join(over.unheard)} not weighed" if over.unheard else ""
+        unheard = f" and did not address {' and '.join(over.unheard)}" if over.unheard else ""
         yield Flag(
             "overruled",
             weight,
@@ -342,7 +342,7 @@ def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
             over.jurors,
             (over.entry,),
             rounds,
-            f"decided {value_words(over.decided, pair=pair)} against {who}{unheard}",
+            f"the orchestrator chose {value_words(over.decided, pair=pair)} against {who}{unheard}",
         )
 
 
@@ -365,5 +365,5 @@ def _irregularities(verdict: Verdict) -> Iterator[Flag]:
             yield Flag("abstention", 1, attribute, (entry.speaker,), (entry.id,), entry.round, text)
     for spoken in verdict.transcript.entries:
         if spoken.spent.implausible:
-            text = f"the token counts of {spoken.speaker}'s provider cannot be right: they are estimated"
+            text = f"the provider of {spoken.speaker} reported impossible token counts; they were estimated instead"
             yield Flag("usage-implausible", 1, "", (spoken.speaker,), (spoken.id,), spoken.round, text)

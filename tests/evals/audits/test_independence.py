@@ -83,10 +83,7 @@ def test_a_tie_is_half_right_and_an_abstention_is_wrong() -> None:
 
     assert found.cases == 3 and found.accuracy == {"a": 1.0, "b": pytest.approx(1 / 3)}
     assert found.majority == pytest.approx(2.5 / 3)
-    assert (
-        found.note
-        == "1 juror(s) were right on all cases, or on none, which does not tell whether they err apart"
-    )
+    assert found.note == "right on all cases or on none: 1 juror, whose errors cannot be compared"
 
 
 @pytest.mark.parametrize("wrong", ["", "a"])
@@ -101,7 +98,7 @@ def test_jurors_who_never_err_do_not_show_whether_they_err_apart(wrong: str) -> 
     assert np.isnan([found.kish, found.eigenvalues, found.correlation]).all()
     assert (
         found.note
-        == f"{2 if wrong else 3} juror(s) were right on all cases, or on none, which does not tell whether they err apart"
+        == f"right on all cases or on none: {2 if wrong else 3} jurors, whose errors cannot be compared"
     )
 
 
@@ -135,7 +132,7 @@ def test_an_abstention_takes_back_no_earlier_vote() -> None:
     found = votes_by_round(votes, pd.Series({"x": 1, "y": 1}))
 
     assert found["right_to_wrong"].tolist() == [0, 0] and found["majority"].tolist() == [1, 1]
-    assert found["kish"].isna().all() and found["note"].str.startswith("2 case(s) with a label").all()
+    assert found["kish"].isna().all() and found["note"].str.startswith("2 cases with a label").all()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +147,7 @@ def test_no_label_at_all_is_said() -> None:
     found = effective_votes(votes, pd.Series(dtype=float))
 
     assert found.cases == 0 and np.isnan(found.majority) and np.isnan(found.independent)
-    assert "0 case(s) with a label" in found.note
+    assert "0 cases with a label" in found.note
 
 
 def test_six_judges_of_llmbar_are_worth_two() -> None:

@@ -178,7 +178,7 @@ def test_with_few_systems_it_cannot_be_told() -> None:
     section = preference_section(evidence({"safe": WIDE}, ballots=cast, systems=list(SYSTEMS[:3]) * 20))
 
     assert section.sentences[0] == (
-        "Self-preference on safe cannot be told: 2 juror(s) and 3 system(s) are too few to tell favour from one juror's "
+        "Self-preference on safe cannot be told: 2 jurors and 3 systems are too few to tell favour from one juror's "
         "liking for one system; more systems are needed."
     )
     assert all(each.startswith(("By 000's own model", "Within cases")) for each in section.sentences[1:])
@@ -241,7 +241,7 @@ def one_vote_each(models: tuple[str, ...], systems: list[str | None]) -> Evidenc
     [
         (one_vote_each(MODELS, [None] * 6), "no case says which `system`"),
         (one_vote_each(MODELS, ["alder"] * 6), "no juror shares a provider"),
-        (one_vote_each(("lens/a", "lens/b"), ["gpt-4o"] * 6), "that its model's name tells"),
+        (one_vote_each(("lens/a", "lens/b"), ["gpt-4o"] * 6), "can be recognised from its model's name"),
         (one_vote_each(MODELS[:1], ["gpt-4o", "llama-3"] * 3), "no case was judged by a juror of its own"),
         (evidence({"safe": LIKERT}), "no case says which `system`"),
     ],

@@ -51,8 +51,8 @@ def test_each_planted_moment_is_a_reason_and_a_calm_case_comes_last(run: Path) -
 
     assert told is None and docket.arm == "stances"
     assert list(cases.index)[-1] in ("calm", "persuaded", "conformed")
-    assert "low quotes words that stand in no text of the case" in why["fabricated"]
-    assert "decided 2 against the majority" in why["overruled"]
+    assert "low quoted words that are not in the case" in why["fabricated"]
+    assert "chose 2 against the majority" in why["overruled"]
     assert "accurate: votes from 2 to 4" in why["overruled"]
     assert "accurate: 2, near the bad end of its scale (1)" in why["overruled"]
     assert "all 3 jurors gave 5 at once" in why["premature"] and "single gave 3" in why["premature"]
@@ -251,10 +251,7 @@ def test_a_redacted_run_is_triaged_without_its_words(tmp_path: Path) -> None:
     told = "\n".join(words for reasons in docket.cases["reasons"] for words in reasons)
 
     assert len(docket.cases) == 2
-    assert (
-        "low quotes words that stand in no text of the case" in told
-        and "decided 2 against the majority" in told
-    )
+    assert "low quoted words that are not in the case" in told and "chose 2 against the majority" in told
     assert "penicillin" not in told
 
 

@@ -54,7 +54,7 @@ def test_the_answer_names_the_nearest_arm_and_says_that_it_is_no_chance():
 
     assert found.question.startswith("Which comes closest to the scores that 3 people gave")
     assert found.answer.startswith("jury comes closest: on average it is 0.")
-    assert "judge is 1." in found.answer and "the difference is more than chance" in found.answer
+    assert "judge is 1." in found.answer and "the difference is statistically significant" in found.answer
     assert "People are 0." in found.answer
     assert "judge: at an unknown price" in found.cost and "jury: $0.0100 a case" in found.cost
     assert found.figure is not None
@@ -74,9 +74,9 @@ def test_arms_alike_are_said_to_be_so_and_few_cases_to_be_few():
     )
     few = comparison_summary(compare_evidence(evidence(5, {"jury": 0.1, "judge": 2.0}), resamples=199))
 
-    assert "could be chance" in alike.answer
+    assert "not statistically significant" in alike.answer
     assert "6 scores were left open" in alike.certainty
-    assert "cannot be told (no interval: 5 cases" in few.answer
+    assert "it is unknown whether the two differ (no interval: 5 cases" in few.answer
     assert "too few to tell any two arms apart" in few.certainty
 
 

@@ -35,12 +35,12 @@ def test_a_difference_is_claimed_where_interval_and_corrected_p_both_say_so():
 def test_what_only_the_correction_forbids_is_said_to_be_so():
     said = told(p=0.03, p_holm=0.18, high=-0.02)
 
-    assert "if this were the only comparison, but not demonstrably as one of 2" in said
+    assert "as a single comparison, but not after correction for 2" in said
     assert "-0.30 to -0.02" in said
 
 
 def test_an_interval_with_zero_in_it_makes_no_claim():
-    assert "does not differ demonstrably" in told(p=0.2, p_holm=0.2, high=0.05)
+    assert "is not shown to differ" in told(p=0.2, p_holm=0.2, high=0.05)
 
 
 def test_without_an_interval_the_note_says_why():

@@ -469,20 +469,20 @@ def test_the_advice_counts_what_its_own_table_of_noise_has() -> None:
     equal, better = weigh(arms_world(0.0), resamples=200), weigh(arms_world(0.15), resamples=200)
 
     assert int(equal.noise["within"].sum()) == 3
-    assert "the cheapest of 3 arms, the best at each price, that cannot be told" in equal.sentences()[0]
+    assert "the cheapest of 3 arms not shown to be worse" in equal.sentences()[0]
     assert int(better.noise["within"].sum()) == 1
     assert (
-        "the one arm that cannot be told from the best; what is cheaper is demonstrably worse (2 arms)"
+        "the only arm not shown to be worse than the best; 2 cheaper arms are shown to be worse"
         in (better.sentences()[0])
     )
-    assert "the best arm, chosen on other cases, earns no more on any case" in better.sentences()[0]
+    assert "the best arm, chosen on other cases, does no better on any case" in better.sentences()[0]
 
 
 def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:
     table = arms_world(0.0)
     found = weigh(table[table["kind"] == "single judge"], resamples=100)
 
-    assert found.sentences()[1] == "Whether juries pay cannot be told: there is no jury among the arms."
+    assert found.sentences()[1] == "Not shown whether juries pay: there is no jury among the arms."
 
 
 def test_arms_get_credit_on_what_any_of_them_answered() -> None:

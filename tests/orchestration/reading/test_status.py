@@ -53,7 +53,7 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
     assert seen["tokens"]["prompt"] > 0
     assert seen["usd"] is None
     assert 0 <= seen["seconds_since_activity"] < time.time() - started
-    assert "a process is writing now" in told.stdout
+    assert ": running" in told.stdout
     assert "/4" in told.stdout
     assert (after["writing"], after["arms"][0]["done"], after["calls"]) == (False, 4, 12)
     assert after["arms"][0]["eta_seconds"] is None

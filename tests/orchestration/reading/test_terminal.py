@@ -25,7 +25,7 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold r
             "persuaded",
             "! moved-towards accurate: high moved towards low after reading it: 5 to 2, with new evidence",
         ),
-        ("fabricated", "! unsupported-evidence accurate: low quotes words that stand in no text"),
+        ("fabricated", "! unsupported-evidence accurate: low quoted words that are not in the case"),
     ],
 )
 def test_each_planted_moment_is_said_before_the_deliberation(tmp_path: Path, case: str, told: str) -> None:
@@ -56,9 +56,9 @@ def test_the_summary_says_where_to_look_first(tmp_path: Path) -> None:
     ended = venire("show", "run", "--summary", cwd=tmp_path)
 
     assert ended.returncode == 0, ended.stderr
-    after = ended.stdout.partition("look here first")[2].split()
+    after = ended.stdout.partition("read these first")[2].split()
     assert after.index("premature") < after.index("fabricated") < after.index("persuaded")
-    for topic in ("splits the jury", "harsh", "moved towards it", "conforms"):
+    for topic in ("split the jury", "harsh", "moved towards it", "conforms"):
         assert topic in ended.stdout
 
 
