@@ -35,7 +35,7 @@ class MissingExtra(VenireError):
     """Something needs a package that the core does not install."""
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def count_words(number: int, noun: str, plural: str = "") -> str:
     """How many of what, with the right plural: "1 case", "2 cases"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 

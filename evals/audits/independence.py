@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ..ratings.question import Question, half_step
 from ..ratings.reference import KEYS, codes
 from ..report.section import Section
@@ -177,18 +177,21 @@ def _correlations(is_right: FloatArray) -> tuple[FloatArray, str]:
     cases, k = is_right.shape
     rhos = correlation_matrix(is_right)
     if cases < LEAST:
-        return rhos, f"{counted(cases, 'case')} with a label: too few to tell what jurors are worth together"
+        return (
+            rhos,
+            f"{count_words(cases, 'case')} with a label: too few to tell what jurors are worth together",
+        )
     is_constant = np.array([len(set(column[~np.isnan(column)])) == 1 for column in is_right.T], dtype=bool)
     pairs = np.triu_indices(k, 1)
     unknown_pairs = int((np.isnan(rhos) & ~is_constant & ~is_constant[:, None])[pairs].sum())
     notes = []
     if is_constant.any():
         notes.append(
-            f"right on all cases or on none: {counted(int(is_constant.sum()), 'juror')}, whose errors cannot be compared"
+            f"right on all cases or on none: {count_words(int(is_constant.sum()), 'juror')}, whose errors cannot be compared"
         )
     if unknown_pairs:
         notes.append(
-            f"left out: {counted(unknown_pairs, 'pair')} of jurors with too few cases on which both vary"
+            f"left out: {count_words(unknown_pairs, 'pair')} of jurors with too few cases on which both vary"
         )
     return rhos, "; ".join(notes)
 

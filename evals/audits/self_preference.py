@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import InvalidFile, counted
+from ...rubrics.errors import InvalidFile, count_words
 from ...rubrics.files import read_text
 from ...rubrics.yaml_files import plain_yaml
 from ..ratings.evidence import Evidence
@@ -283,7 +283,7 @@ def _additive(cells: pd.DataFrame) -> FloatArray:
 
 def _no_fit(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
     why = (
-        f"{counted(rows['juror'].nunique(), 'juror')} and {counted(rows['system'].nunique(), 'system')} are too few to tell favour from one "
+        f"{count_words(rows['juror'].nunique(), 'juror')} and {count_words(rows['system'].nunique(), 'system')} are too few to tell favour from one "
         "juror's liking for one system; more systems are needed"
     )
     nothing = {name: undefined(why, method=METHOD, n=len(rows)) for name in own}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ..ratings.evidence import Evidence
 from ..ratings.folds import cluster_numbers
 from ..ratings.pooling import OVERALL, pooling
@@ -105,7 +105,9 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str]) ->
 
 def _difference(rows: pd.DataFrame, groups: pd.Series) -> Contrast:
     if rows["case"].nunique() < 2:
-        problem = f"{counted(rows['case'].nunique(), 'case')} that both scored twice or more; two are needed"
+        problem = (
+            f"{count_words(rows['case'].nunique(), 'case')} that both scored twice or more; two are needed"
+        )
         return Contrast(undefined(problem, method=METHOD), np.nan)
     variances = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
     grid = _grid(variances, groups)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ..report.section import Section, estimate_json, estimate_phrase
 from ..report.terminal import interval_words
 from ..statistics.bradley_terry import DAVIDSON, Davidson, bradley_terry, davidson, length_controlled
@@ -187,7 +187,7 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
     """What a reader must know of the count."""
     tie_rule = {
         "half": "a tie counts as half a win",
-        "drop": f"left out: {counted(found.dropped, 'tie')}",
+        "drop": f"left out: {count_words(found.dropped, 'tie')}",
         "separate": "a tie is neither won nor lost",
     }[found.ties]
     told = [f"{found.comparisons} comparisons; {tie_rule}."]
@@ -196,7 +196,7 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
             f"{found.merged} of them are two judgements with the order swapped: verdicts that differ are a tie, probabilities are averaged."
         )
     if lost:
-        told.append(f"Left out for want of a preference: {counted(lost, 'judgement')}.")
+        told.append(f"Left out for want of a preference: {count_words(lost, 'judgement')}.")
     if found.tie_odds.defined:
         even = math.exp(found.tie_odds.value)
         told.append(

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...orchestration.record import Store
 from ...orchestration.record.reader import Arm
-from ...rubrics.errors import VenireError, counted
+from ...rubrics.errors import VenireError, count_words
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
 from ..ratings.pooling import OVERALL
@@ -127,7 +127,9 @@ def calibrate(
     if arm is not None and arm not in arms:
         raise VenireError(f"the run has no arm named {arm!r}", remedy=f"choose from {', '.join(arms)}")
     if folds < 2:
-        raise VenireError(f"{counted(folds, 'fold')} cannot check anything", remedy="give two folds or more")
+        raise VenireError(
+            f"{count_words(folds, 'fold')} cannot check anything", remedy="give two folds or more"
+        )
     crossed: dict[str, CrossValidation] = {}
     refused: list[TooFewLabels] = []
     for name in arms if arm is None else [arm]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ..ratings.folds import fold_numbers
 from ..statistics.matrix import FloatArray, IntArray
 from .calibrator import METHODS, JuryCalibrator, jury_means
@@ -134,7 +134,7 @@ def _worse_attributes(scores: pd.DataFrame) -> dict[str, CalibrationChange]:
 
 def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, asked: int) -> list[str]:
     notes = [
-        f"{juror} has {counted(count, 'labelled case')} of {attribute!r}, fewer than {LEAST}: left out of the calibrated mean there"
+        f"{juror} has {count_words(count, 'labelled case')} of {attribute!r}, fewer than {LEAST}: left out of the calibrated mean there"
         for (juror, attribute), count in calibrator.cases_.items()
         if (juror, attribute) not in calibrator.curves_
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from ...rubrics.errors import VenireError, counted
+from ...rubrics.errors import VenireError, count_words
 from ...rubrics.rubric import Rubric
 from ..ratings.evidence import Evidence, composite_label
 from ..ratings.folds import clusters
@@ -69,7 +69,7 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
         if name not in enough:
             names_by_count.setdefault(int(count), []).append(repr(name))
     notes += [
-        f"{arm} and people share {counted(count, 'scored case')} of {', '.join(names)}; {LEAST} in two groups are needed to calibrate"
+        f"{arm} and people share {count_words(count, 'scored case')} of {', '.join(names)}; {LEAST} in two groups are needed to calibrate"
         for count, names in names_by_count.items()
     ]
     questions = {name: question for name, question in questions.items() if name in enough}

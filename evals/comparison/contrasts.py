@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import Scores, Sheet, scores
 from ..statistics.contrast import Contrast, paired_difference
@@ -79,7 +79,7 @@ def _difference(given: Scores | None, first: str, second: str, measure: str) -> 
     one, other, people = given.by_rater[first], given.by_rater[second], given.people
     whole = ~np.isnan(one + other + people)
     if whole.sum() < 2:
-        few = f"{counted(int(whole.sum()), 'score')} that both arms and people gave; two are needed"
+        few = f"{count_words(int(whole.sum()), 'score')} that both arms and people gave; two are needed"
         return Contrast(undefined(few, method=method, n=int(whole.sum())), np.nan)
     coefficient, gate = MEASURES[measure]
     return paired_difference(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from .estimate import Estimate, undefined
 from .gate import OPEN, SQUARED, Gate, interval_refusal
 from .icc import NAMES, Form, icc_coefficient
@@ -184,7 +184,7 @@ def _change(grid: Matrix, base: list[int], grown: list[int], form: Form) -> IccC
         few = (
             "fewer than two people"
             if len(base) < 2
-            else f"{counted(n, 'case')} rated by everyone; two are needed"
+            else f"{count_words(n, 'case')} rated by everyone; two are needed"
         )
         return IccChange(np.nan, np.nan, undefined(few, method=method, n=n), np.nan)
     make, ones = icc_coefficient(form), np.ones((1, n))

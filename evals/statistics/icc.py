@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import fdtri
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from .correlation import FLAT, pearson_statistic
 from .estimate import Estimate, undefined
 from .gate import SQUARED, SQUARED_PAIRS
@@ -164,7 +164,7 @@ def _too_few(grid: Matrix) -> str:
     if len(grid.raters) < 2:
         return "fewer than two raters"
     return (
-        f"{counted(len(grid.cases), 'case')} rated by every rater; two are needed"
+        f"{count_words(len(grid.cases), 'case')} rated by every rater; two are needed"
         if len(grid.cases) < 2
         else ""
     )

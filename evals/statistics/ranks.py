@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from .draws import Bootstrap
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, Matrix
@@ -51,7 +51,7 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
                     "tied": bool((np.abs(mean[0] - mean[0, place]) < 1e-9).sum() > 1),
                     "note": ""
                     if sure[place]
-                    else f"{counted(int(size[place]), 'case')}{'' if len(drawn_ranks) else ' of one group'}: too few to say how sure the rank is",
+                    else f"{count_words(int(size[place]), 'case')}{'' if len(drawn_ranks) else ' of one group'}: too few to say how sure the rank is",
                 }
             )
     return pd.DataFrame(rows)

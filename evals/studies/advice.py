@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ..ratings.folds import Fold, held_rows
 from ..ratings.reference import Rule, rule_words
 from ..statistics.contrast import LEAST_CLUSTERS
@@ -105,7 +105,7 @@ def _use(tables: AdviceTables) -> str:
         else f"the best arm minus the best arm at this price, both chosen on other cases, is {_signed_interval(gap)}"
     )
     worse = (
-        f"; {counted(passed, 'cheaper arm')} {'is' if passed == 1 else 'are'} shown to be worse"
+        f"; {count_words(passed, 'cheaper arm')} {'is' if passed == 1 else 'are'} shown to be worse"
         if passed
         else ""
     )

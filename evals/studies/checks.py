@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 
 from ...rubrics.case import Case
-from ...rubrics.errors import VenireError, counted
+from ...rubrics.errors import VenireError, count_words
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
 from ..ratings.people import check_ratings
@@ -103,7 +103,7 @@ def design_errors(
         if table in wanted and len(systems) < 2:
             errors.append(
                 VenireError(
-                    f"{table}: the cases name {counted(len(systems), 'system')} under `system`, and two are needed",
+                    f"{table}: the cases name {count_words(len(systems), 'system')} under `system`, and two are needed",
                     remedy=f"say who produced each output, or leave {table} out of tables",
                 )
             )

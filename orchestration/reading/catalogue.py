@@ -12,7 +12,7 @@ from ...personas import persona as personas
 from ...personas.jury import Jury, load_jury
 from ...personas.persona import Persona, load_persona
 from ...rubrics import rubric as rubrics
-from ...rubrics.errors import counted
+from ...rubrics.errors import count_words
 from ...rubrics.plugins import BrokenPlugin, library, load_all
 from ...rubrics.rubric import Rubric, load_rubric
 from ..protocols import Protocol, protocol, protocols
@@ -88,7 +88,7 @@ def _protocol_text(name: str, way: Protocol) -> str:
     }
     if way.most is not None:
         calls, steps = way.most(3, 2)
-        rows["N=3, R=2"] = f"at most {counted(calls, 'call')} in {counted(steps, 'serial step')}"
+        rows["N=3, R=2"] = f"at most {count_words(calls, 'call')} in {count_words(steps, 'serial step')}"
     width = max(map(len, rows))
     drawn = [f"  {line}" for line in way.drawing.strip("\n").splitlines()]
     facts = [f"  {label:<{width}}  {text}" for label, text in rows.items()]

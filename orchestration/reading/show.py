@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...rubrics.ballot import Vote, find_span
 from ...rubrics.case import Case, Exhibit
-from ...rubrics.errors import counted, safe
+from ...rubrics.errors import count_words, safe
 from ...rubrics.scale import Value, preferred_side, value_words
 from ..protocols.magentic_chat import ledger_words
 from ..transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said
@@ -89,8 +89,8 @@ def _parts(verdict: Verdict, found: Sequence[Flag], judged: Case | None = None) 
         yield from _reasons(name, outcome, pair=transcript.compares)
     cost = transcript.cost
     yield Text(
-        f"{counted(transcript.rounds, 'round')}, {counted(transcript.turns, 'turn')}, {counted(cost.calls, 'call')}, "
-        f"{counted(transcript.steps, 'serial step')}, {cost.usage.prompt}+{cost.usage.completion} tokens, {cost.price}, {cost.seconds:.1f} s",
+        f"{count_words(transcript.rounds, 'round')}, {count_words(transcript.turns, 'turn')}, {count_words(cost.calls, 'call')}, "
+        f"{count_words(transcript.steps, 'serial step')}, {cost.usage.prompt}+{cost.usage.completion} tokens, {cost.price}, {cost.seconds:.1f} s",
         "dim",
     )
 
