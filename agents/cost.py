@@ -44,6 +44,12 @@ class Price(BaseModel):
         fresh = usage.prompt - usage.cached
         return (fresh * self.prompt + usage.cached * cached + usage.completion * self.completion) / MILLION
 
+    @property
+    def in_batches(self) -> Price:
+        """Half of it, as OpenAI and Anthropic have it."""
+        cached = None if self.cached is None else self.cached / 2
+        return Price(prompt=self.prompt / 2, completion=self.completion / 2, cached=cached)
+
     def most_usd(self, prompt: int, completion: int) -> float:
         """What a call with so many tokens costs at the most, whatever of the prompt turns out to be cached."""
         dearest = max(self.prompt, self.cached or 0.0)

@@ -36,6 +36,9 @@ class ModelClient(ABC):
     reports_cost: bool = True
     """Whether its replies say what they cost; otherwise a limit in dollars needs `list_price`, or the user's."""
 
+    batched: bool = False
+    """Whether requests go out in batches: without slots and timeouts, at half the price."""
+
     secrets: tuple[str, ...] = ()
     """What it sends that is secret, beside the seat's own key and address: taken out of all that comes back."""
 
@@ -46,6 +49,10 @@ class ModelClient(ABC):
         Raises:
             ModelFailure: No usable answer; a `TransientFailure` where the same request may succeed later.
         """
+
+    def stop_waiting(self) -> None:
+        """The run is to stop: tell whoever waits for an answer that may take hours."""
+        return
 
     async def close(self) -> None:
         """Close what it holds open. Called once, when the run is over."""

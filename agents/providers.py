@@ -6,11 +6,13 @@ Pre-flight asks every model of a jury whether it can be reached, before the firs
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..personas.jury import ModelSettings
 from ..rubrics.errors import ModelUnreachable, VenireError
@@ -22,6 +24,9 @@ from .model_client import ModelClient, factory_for
 from .pacing import AdmissionQueue, RateLimiter, Slots
 from .tokens import estimated_usage, impossible_usage
 from .tracing import Tracing, current_tracing
+
+if TYPE_CHECKING:
+    from .clients.batch import BatchSettings
 
 _UNTRACED = nullcontext[Callable[[Reply], None]](lambda reply: None)
 """In place of a span, where none is made."""
@@ -47,6 +52,7 @@ class RateLimitedClient:
     ) -> None:
         self.client = client
         self._secrets = (*secrets, *client.secrets)
+        in_flight = sys.maxsize if client.batched else in_flight
         most = in_flight if client.max_concurrency is None else min(in_flight, client.max_concurrency)
         self.slots = slots or AdmissionQueue(RateLimiter(most, name=name, rpm=rpm, tpm=tpm, say=say))
         self.in_progress: dict[str, asyncio.Future[Reply | None]] = {}
@@ -74,13 +80,18 @@ class RateLimitedClient:
             # Waiting for a slot is not the model's time, but it is the deliberation's.
             meter.admit()
             left, begun = meter.seconds_left, time.monotonic()
-            patience = request.timeout if left is None else min(request.timeout, left)
+            longest = math.inf if self.client.batched else request.timeout
+            patience = longest if left is None else min(longest, left)
             try:
                 with _UNTRACED if self._tracing is None else self._tracing.call(request) as add_to_span:
-                    async with asyncio.timeout(patience):
+                    async with asyncio.timeout(None if patience == math.inf else patience):
                         reply = await self._complete_in_plain_text(request)
                     reply = self._with_known_cost(request, reply)
                     add_to_span(reply)
+            except BudgetSpent:
+                # Told so while it waited for a batch: by what, the meter knows.
+                meter.admit()
+                raise
             except TransientFailure as failure:
                 self._price_received(request, failure)
                 if failure.busy:
@@ -94,9 +105,9 @@ class RateLimitedClient:
                 raise
             except TimeoutError:
                 # Cut short by the deliberation's own limit, it says nothing about the provider.
-                if patience >= request.timeout:
+                if patience >= longest:
                     self.slots.on_failure(f"no answer within {patience:g} s")
-                if left is not None and left <= request.timeout:
+                if left is not None and left <= longest:
                     raise LimitReached("max_seconds") from None
                 raise TransientFailure(f"no answer within {request.timeout:g} s", reason="timeout") from None
             self.slots.on_answer(reply.usage.total)
@@ -105,10 +116,9 @@ class RateLimitedClient:
 
     def price(self, model: str) -> Price | None:
         """What the user says that a model's tokens cost, or else its client; None where neither knows."""
-        if (price := self._prices.get(model)) is not None:
-            return price
         if model not in self._list_prices:
-            self._list_prices[model] = self.client.list_price(model)
+            price = self._prices.get(model) or self.client.list_price(model)
+            self._list_prices[model] = price.in_batches if price and self.client.batched else price
         return self._list_prices[model]
 
     def _price_received(self, request: Request, failure: ModelFailure) -> None:
@@ -126,7 +136,8 @@ class RateLimitedClient:
                 self._say(f"{model} reports impossible token counts ({problem}): they are estimated instead")
         if problem is not None or missing:
             reply = estimated_usage(request, reply, "missing" if problem is None else "implausible")
-        price = self._prices.get(model) or (self.price(model) if reply.estimated else None)
+        asked = model in self._prices or bool(reply.estimated) or self.client.batched
+        price = self.price(model) if asked else None
         return reply if price is None else replace(reply, usd=price.usd(reply.usage))
 
     async def _complete_in_plain_text(self, request: Request) -> Reply:
@@ -180,9 +191,13 @@ class Providers:
         say: Callable[[str], None] | None = None,
         slots: Callable[[ProviderKey], Slots] | None = None,
         needs_keys: bool = True,
+        batch: BatchSettings | None = None,
     ) -> None:
-        """With `needs_keys=False`, clients are opened without their keys: nothing may be sent, prices can be asked."""
+        """With `batch`, requests go through their providers' batch interfaces.
+
+        With `needs_keys=False`, clients are opened without their keys: nothing may be sent, prices can be asked."""
         self._needs_keys = needs_keys
+        self._batch = batch
         self.prices = prices or {}
         self.tracing = tracing or current_tracing()
         self._in_flight = in_flight
@@ -219,6 +234,11 @@ class Providers:
         )
         if key not in self._open:
             client = factory.connect(settings)
+            if self._batch is not None:
+                # Imported late: few runs go in batches.
+                from .clients.batch import batch_client
+
+                client = batch_client(settings, client, self._batch)
             shared = None if client.in_process else self._slots
             self._open[key] = RateLimitedClient(
                 client,
@@ -238,6 +258,7 @@ class Providers:
         """Admit everyone who waits: the run is over, and nothing more will be sent."""
         for provider in self._open.values():
             provider.slots.admit_all()
+            provider.client.stop_waiting()
 
     async def close(self) -> None:
         while self._open:

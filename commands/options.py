@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..agents.clients.batch import BatchSettings
     from ..orchestration.reading.status import UnreachedModel
     from ..personas import Jury
 
@@ -22,6 +23,16 @@ Command = Callable[..., Any]
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 FULL = click.option("--full", is_flag=True, help="Everything, after the first page.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+BATCH = click.option(
+    "--batch", is_flag=True, help="Send calls in batches: half the price, hours instead of minutes."
+)
+POLL = click.option(
+    "--poll",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="With --batch: seconds between two looks at a batch.",
+)
 MODEL = click.option("--model", help="The model of every seat that names none.")
 BASE_URL = click.option("--base-url", help="The address of that model's server.")
 IN_FLIGHT = click.option(
@@ -187,6 +198,15 @@ def exit_unless_whole(
     if unreached:
         say_unreached(unreached)
         raise SystemExit(4)
+
+
+def batch_settings(batch: bool, poll: float) -> BatchSettings | None:
+    """How batches are sent; None where calls are sent one by one."""
+    if not batch:
+        return None
+    from ..agents.clients.batch import BatchSettings
+
+    return BatchSettings(gather=min(2.0, 5 * poll), poll=poll, say=lambda line: say(line, err=True))
 
 
 def print_json(document: Any) -> None:

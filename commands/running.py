@@ -11,12 +11,14 @@ import click
 
 from .options import (
     BASE_URL,
+    BATCH,
     IN_FLIGHT,
     JSON,
     MAX_SECONDS,
     MAX_TOKENS,
     MAX_USD,
     MODEL,
+    POLL,
     PRICES,
     QUIET,
     RETRY,
@@ -24,6 +26,7 @@ from .options import (
     RUN,
     TPM,
     Registered,
+    batch_settings,
     console,
     exit_unless_whole,
     filled_jury,
@@ -103,6 +106,8 @@ _MANY = 20_000
 @MAX_TOKENS
 @MAX_SECONDS
 @IN_FLIGHT
+@BATCH
+@POLL
 @RPM
 @TPM
 @PRICES
@@ -172,6 +177,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         redact=options["redact"],
         retry=options["retry"],
         executor=options["executor"],
+        batch=batch_settings(options["batch"], options["poll"]),
         cluster=cluster_of(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import (
+    BATCH,
     FULL,
     IN_FLIGHT,
     JSON,
+    POLL,
     QUIET,
     RESAMPLES,
     RETRY,
     RPM,
     RUN,
     TPM,
+    batch_settings,
     console,
     exit_unless_whole,
     location,
@@ -148,6 +151,8 @@ def plan(study: Path, lock: bool, as_json: bool) -> None:
 @STUDY
 @OUTPUT
 @IN_FLIGHT
+@BATCH
+@POLL
 @RPM
 @TPM
 @RETRY
@@ -183,6 +188,8 @@ def report(study: Path, output: Path | None, resamples: int, full: bool, as_json
 @STUDY
 @OUTPUT
 @IN_FLIGHT
+@BATCH
+@POLL
 @RPM
 @TPM
 @RETRY
@@ -214,7 +221,8 @@ def _session(study: Path, output: Path | str | None, pace: dict[str, Any]) -> St
     from ..evals.studies.study_files import run_folder
     from ..evals.studies.study_record import StudySession
 
-    return StudySession(run_folder(output, study), console(stderr=True), **pace)
+    batch = batch_settings(pace.pop("batch"), pace.pop("poll"))
+    return StudySession(run_folder(output, study), console(stderr=True), batch=batch, **pace)
 
 
 def _plan_with_models(study: Path, session: StudySession) -> StudyPlan:

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ..agents.budget import Budget
+from ..agents.clients.batch import MOST_REQUESTS, BatchSettings
 from ..agents.cost import Price
 from ..agents.providers import Preflight, Providers
 from ..agents.tracing import tracing_to
@@ -86,6 +87,8 @@ class RunSession:
     """Starts what hears the cases out of another run's record, in place of `executor`."""
     retry: bool = False
     """Hear again the cases for which a model could not be reached."""
+    batch: BatchSettings | None = None
+    """Calls go out in batches, at half the price."""
     preflight: Preflight = field(default_factory=Preflight)
     """Asks models before the first case; shared by sessions that ask the same ones."""
 
@@ -186,6 +189,8 @@ def _check_models(
     Raises:
         ModelUnreachable: A model cannot be reached. Where the record holds calls, only once one more is needed.
     """
+    if session.batch is not None and session.executor != "local":
+        raise VenireError("batches go out from one process", remedy="leave out --executor, or --batch")
     if session.executor != "local":
         # Its workers ask for themselves: what this machine reaches, they need not, nor the other way round.
         return []
@@ -195,6 +200,9 @@ def _check_models(
         if session.replay is None and (store is None or not store.cost().calls):
             raise
         budget.unreachable = error
+        return []
+    if session.batch is not None:
+        # One case alone would be a batch of its own.
         return []
     return [jury.name for jury in waiting if not session.preflight.is_sure_of(models_asked(jury))]
 
@@ -216,6 +224,7 @@ def _providers(session: RunSession, console: Console) -> Providers:
         prices=session.prices,
         tracing=tracing_to(session.trace) if session.trace else None,
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
+        batch=session.batch,
     )
 
 
@@ -261,6 +270,8 @@ async def _run(
         asyncio.get_running_loop().set_exception_handler(print_redacted)
     court.trace_salt = store.trace_salt()
     executor.attach(store, redacted=store.redacted)
+    if session.batch is not None:
+        session.batch.notes = store
     # The run's time does not include what was imported and checked for it.
     court.budget.started = time.monotonic()
     stopping = stop_gently(
@@ -301,7 +312,8 @@ def _executor_job(session: RunSession, court: Court, console: Console) -> Execut
         rubric=session.rubric,
         juries=session.juries,
         court=court,
-        at_once=session.at_once or _AT_ONCE * session.in_flight,
+        # In batches every case waits for the same one.
+        at_once=session.at_once or (MOST_REQUESTS if session.batch else _AT_ONCE * session.in_flight),
         in_flight=session.in_flight,
         seed=session.seed,
         prices=session.prices,

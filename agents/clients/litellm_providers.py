@@ -203,6 +203,14 @@ def _address(settings: ModelSettings, provider: Provider | None) -> tuple[str | 
     return provider.address, f"the variable {named[0]}" if named else "base_url in the jury file"
 
 
+def direct_access(settings: ModelSettings, prefix: str) -> tuple[str, dict[str, str]]:
+    """Where a provider is asked without LiteLLM, and the headers that let one in."""
+    provider = PROVIDERS[prefix]
+    key, key_name = _key(settings, provider, settings.model or "")
+    address, _ = _address(settings, provider)
+    return address or "", _headers(provider.protocol, key, key_name)
+
+
 def _missing(names: tuple[str, ...]) -> str | None:
     return next((name for name in names if not os.environ.get(name)), None)
 

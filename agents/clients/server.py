@@ -81,7 +81,7 @@ class ServerClient(ModelClient):
             sent = self._format
             started = time.perf_counter()
             try:
-                status, headers, raw = await self._endpoint.post(_body(request, sent), request.max_reply)
+                status, headers, raw = await self._endpoint.post(chat_body(request, sent), request.max_reply)
             except AnswerTooLong:
                 raise reply_too_long(request) from None
             except AnswerCut as cut:
@@ -94,9 +94,9 @@ class ServerClient(ModelClient):
                 continue
             if status != 200:
                 location = redact_secrets(headers.get("Location", ""), self._secrets)
-                raise _failure(status, location, headers.get("Retry-After"), self._readable(raw))
+                raise status_failure(status, location, headers.get("Retry-After"), self._readable(raw))
             seconds = time.perf_counter() - started
-            reply = _reply(raw, seconds)
+            reply = chat_reply(raw, seconds)
             if reply is None:
                 start = " ".join(self._readable(raw).split())[:200]
                 raise unread(TransientFailure(f"not a chat completion: {start!r}"), raw, seconds)
@@ -110,7 +110,8 @@ class ServerClient(ModelClient):
         return redact_secrets(raw[:_QUOTED].decode("utf-8", "replace"), self._secrets)
 
 
-def _body(request: Request, form: _Format) -> bytes:
+def chat_body(request: Request, form: _Format = "json_schema") -> bytes:
+    """The request as a chat completion is asked for."""
     # The brief and the schema are the longest parts and come again: their JSON is spliced in, not made again.
     messages = ", ".join(f'{{"role": "{m.role}", "content": {m.json_content}}}' for m in request.messages)
     model = json_text(request.model.partition("/")[2])
@@ -147,7 +148,8 @@ def _about_format(raw: bytes) -> bool:
     return any(word in lowered for word in (b"response_format", b"json_schema", b"schema", b"grammar"))
 
 
-def _failure(status: int, location: str, wanted_wait: str | None, text: str) -> ModelFailure:
+def status_failure(status: int, location: str, wanted_wait: str | None, text: str) -> ModelFailure:
+    """What an answer with another status than 200 means."""
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
     if 300 <= status < 400 and location:
         detail = f"HTTP {status}: the server says to ask {location.partition('?')[0][:300]} instead"
@@ -214,7 +216,7 @@ def _words(answer: Any) -> str:
         return ""
 
 
-def _reply(raw: bytes, seconds: float) -> Reply | None:
+def chat_reply(raw: bytes, seconds: float) -> Reply | None:
     """The answer in the protocol's form; None where it is something else."""
     try:
         answer = reply_json(raw)

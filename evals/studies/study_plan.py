@@ -67,7 +67,9 @@ def _run_lines(plan: Plan) -> list[str]:
         + (f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""),
         f"tokens: about {tokens}; a token is taken for {BYTES_PER_TOKEN} bytes of prompt, and an answer to have "
         f"{ANSWER_TOKENS} an attribute",
-        f"price: {price}" + (f"; unknown for {', '.join(plan.unpriced)}" if plan.unpriced else ""),
+        f"price: {price}"
+        + (f"; in batches (--batch) {_price(total, share=0.5)}" if total.least.usd else "")
+        + (f"; unknown for {', '.join(plan.unpriced)}" if plan.unpriced else ""),
     ]
     if study.search is not None:
         lines.append(
@@ -133,6 +135,7 @@ def _cost_json(cost: CostEstimate) -> dict[str, Any]:
         "most_tokens": None if most is None else most.tokens,
         "usd": least.usd,
         "most_usd": None if most is None else most.usd,
+        "batch_usd": None if least.usd is None else least.usd / 2,
     }
 
 
@@ -148,10 +151,10 @@ def _range(least: int, most: int | None) -> str:
     return str(least) if least == most else f"{least} to {'?' if most is None else most}"
 
 
-def _price(cost: CostEstimate) -> str:
+def _price(cost: CostEstimate, share: float = 1.0) -> str:
     least, most = cost.least.usd, None if cost.most is None else cost.most.usd
     if least is None:
         return "unknown"
     if least == most:
-        return f"${least:.4f}"
-    return f"${least:.4f} to {'unknown' if most is None else f'${most:.4f}'}"
+        return f"${share * least:.4f}"
+    return f"${share * least:.4f} to {'unknown' if most is None else f'${share * most:.4f}'}"

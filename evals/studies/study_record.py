@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
+from ...agents.clients.batch import BatchSettings
 from ...agents.cost import Cost, CostUnit, Price
 from ...agents.providers import Preflight
 from ...orchestration.record import recorded_cost
@@ -184,6 +185,8 @@ class StudySession:
     tpm: int | None = None
     retry: bool = False
     """Hear again the cases for which a model could not be reached."""
+    batch: BatchSettings | None = None
+    """Calls go out in batches, at half the price."""
     preflight: Preflight = field(default_factory=Preflight)
     started: float = field(default_factory=time.monotonic)
 
@@ -216,6 +219,7 @@ def hear_juries(
             scored=ScoredCases.of(plan.cases if task is None else task.cases),
             redact=plan.study.redact,
             retry=session.retry,
+            batch=session.batch,
             preflight=session.preflight,
         ),
         session.console,

@@ -63,7 +63,7 @@ def merge_runs(runs: Sequence[Location], output: Location) -> MergedRun:
 
 def _refuse_differences(sources: Sequence[Database]) -> None:
     """Raises VenireError unless all runs are redacted or none is, none is a replay, and arms of one name were made alike."""
-    sql = "SELECT name, value FROM facts WHERE name <> 'trace_salt'"
+    sql = "SELECT name, value FROM facts WHERE name <> 'trace_salt' AND name NOT LIKE 'batch %'"
     facts = [{str(name): str(value) for name, value in source.rows(sql)} for source in sources]
     for source, said in zip(sources, facts, strict=True):
         if said != facts[0] or set(said) - {"redacted"}:

@@ -92,6 +92,11 @@ class Reader:
         rows = self._database.rows("SELECT value FROM facts WHERE name = ?", (name,))
         return rows[0][0] if rows else None
 
+    def facts(self, prefix: str) -> dict[str, str]:
+        """All that the run says of itself under names that begin with `prefix`."""
+        sql = "SELECT name, value FROM facts WHERE name LIKE ?"
+        return {str(name): str(value) for name, value in self._database.rows(sql, (f"{prefix}%",))}
+
     def arms(self) -> list[Arm]:
         """Every arm by name; of arms with the same name, the one that sat last."""
         latest: dict[str, Arm] = {}

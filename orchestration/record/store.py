@@ -116,6 +116,10 @@ class Store(Reader):
         """Have the run say `value` of itself under `name`; what it said before stays."""
         self._database.commit([(_ADD_FACT, (name, value))])
 
+    async def note(self, name: str, value: str) -> None:
+        """`add_fact`, while other things are being written."""
+        await self._write((_ADD_FACT, (name, value)))
+
     async def close(self) -> None:
         """Commit what is waiting, and close the database."""
         await asyncio.to_thread(self._stop_threads)

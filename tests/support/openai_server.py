@@ -113,6 +113,7 @@ class ProviderServer:
         app.router.add_post("/v1/chat/completions", self._complete)
         if self._models is not None:
             app.router.add_get("/v1/models", self._list_models)
+        self.add_routes(app)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._tls)
@@ -125,6 +126,9 @@ class ProviderServer:
         if self._tls is not None:
             # The end of a handshake that a client broke off is read after it.
             await asyncio.sleep(0.05)
+
+    def add_routes(self, app: web.Application) -> None:
+        """Further addresses, of a server that speaks more than this."""
 
     def _refuses(self, request: web.Request) -> bool:
         return self._key is not None and request.headers.get("Authorization") != f"Bearer {self._key}"
@@ -158,7 +162,11 @@ class ProviderServer:
             self.in_flight -= 1
 
     async def _respond(self, request: web.Request, call: Call) -> web.StreamResponse:
-        answer = self._answer(call)
+        return await self._send(request, call, self._answer(call))
+
+    async def _send(
+        self, request: web.Request, call: Call, answer: str | dict[str, Any] | Fault | Refusal
+    ) -> web.StreamResponse:
         if isinstance(answer, Fault):
             if answer.hang:
                 await asyncio.sleep(3600)
@@ -168,6 +176,10 @@ class ProviderServer:
                 return web.Response()
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
             return web.Response(status=answer.status, headers=answer.headers, body=body)
+        return web.json_response(self.completion(call, answer))
+
+    def completion(self, call: Call, answer: str | dict[str, Any] | Refusal) -> dict[str, Any]:
+        """An answer in the protocol's form."""
         message: dict[str, Any] = {"role": "assistant", "content": None}
         if isinstance(answer, Refusal):
             message["refusal"] = answer.text
@@ -180,16 +192,14 @@ class ProviderServer:
             "total_tokens": (len(call.prompt) + len(text)) // 4,
             "prompt_tokens_details": {"cached_tokens": 0},
         }
-        return web.json_response(
-            {
-                "id": f"call-{len(self.calls)}",
-                "object": "chat.completion",
-                "created": 0,
-                "model": call.model,
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                "usage": usage,
-            }
-        )
+        return {
+            "id": f"call-{len(self.calls)}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": call.model,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": usage,
+        }
 
 
 def filled(schema: dict[str, Any], score: Callable[[str], Any], **words: Any) -> dict[str, Any]:

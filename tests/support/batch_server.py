@@ -1,0 +1,192 @@
+"""A provider with batches, in OpenAI's protocol and in Anthropic's: late, shuffled, expired in part, and broken now and then."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+from openai_server import Answer, Call, ProviderServer
+
+
+@dataclass
+class Batch:
+    name: str
+    requests: dict[str, dict[str, Any]]
+    file: str = ""
+    made: float = field(default_factory=time.time)
+    results: dict[str, Any] | None = None
+    expired: bool = False
+
+
+class BatchServer(ProviderServer):
+    """Answers what a batch asks after `delay` seconds. Those whose numbers are in `expiring` end with half of their answers.
+
+    Every `broken`th request about a batch is answered with status 500, an order after it was carried out.
+    """
+
+    def __init__(
+        self, answer: Answer, *, delay: float = 0.1, expiring: tuple[int, ...] = (), broken: int = 0
+    ) -> None:
+        super().__init__(answer)
+        self.delay, self.expiring, self._broken = delay, expiring, broken
+        self.batches: list[Batch] = []
+        self.answered: Counter[str] = Counter()
+        """How often each request was answered, and so paid for."""
+        self._files: dict[str, bytes] = {}
+        self._asked = 0
+        self._rng = random.Random(1)
+
+    @property
+    def root(self) -> str:
+        return self.url.removesuffix("/v1")
+
+    def add_routes(self, app: web.Application) -> None:
+        app.router.add_post("/v1/files", self._upload)
+        app.router.add_get("/v1/files/{name}/content", self._content)
+        app.router.add_post("/v1/batches", self._create)
+        app.router.add_get("/v1/batches", self._list)
+        app.router.add_get("/v1/batches/{name}", self._show)
+        app.router.add_post("/v1/messages/batches", self._create_messages)
+        app.router.add_get("/v1/messages/batches", self._list_messages)
+        app.router.add_get("/v1/messages/batches/{name}", self._show_messages)
+        app.router.add_get("/v1/messages/batches/{name}/results", self._message_results)
+
+    def _breaks(self) -> bool:
+        self._asked += 1
+        return bool(self._broken) and self._asked % self._broken == 0
+
+    def _settle(self, batch: Batch) -> None:
+        """Answer the batch's requests once its time has come."""
+        if batch.results is not None or time.time() < batch.made + self.delay:
+            return
+        names = list(batch.requests)
+        self._rng.shuffle(names)
+        batch.expired = self.batches.index(batch) in self.expiring
+        batch.results = {}
+        for name in names[: len(names) // 2] if batch.expired else names:
+            body = batch.requests[name]
+            call = Call(body["model"], body, {}, self._seen[body["model"]])
+            self._seen[body["model"]] += 1
+            self.calls.append(call)
+            self.answered[name] += 1
+            batch.results[name] = self.completion(call, self._answer(call))  # type: ignore[arg-type]
+
+    # OpenAI's
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        assert form["purpose"] == "batch"
+        name = f"file-{len(self._files)}"
+        self._files[name] = form["file"].file.read()  # type: ignore[union-attr]
+        return web.json_response({"id": name})
+
+    async def _create(self, request: web.Request) -> web.Response:
+        file = (await request.json())["input_file_id"]
+        lines = [json.loads(line) for line in self._files[file].splitlines() if line.strip()]
+        assert len({line["body"]["model"] for line in lines}) == 1
+        batch = Batch(f"batch-{len(self.batches)}", {line["custom_id"]: line["body"] for line in lines}, file)
+        self.batches.append(batch)
+        return web.json_response(self._told(batch), status=500 if self._breaks() else 200)
+
+    async def _list(self, request: web.Request) -> web.Response:
+        return web.json_response({"data": [self._told(batch) for batch in self.batches], "has_more": False})
+
+    async def _show(self, request: web.Request) -> web.Response:
+        if self._breaks():
+            return web.json_response({"error": {"message": "planted fault"}}, status=500)
+        return web.json_response(self._told(self._named(request)))
+
+    def _named(self, request: web.Request) -> Batch:
+        batch = next(batch for batch in self.batches if batch.name == request.match_info["name"])
+        self._settle(batch)
+        return batch
+
+    def _told(self, batch: Batch) -> dict[str, Any]:
+        done = batch.results is not None
+        status = "in_progress" if not done else "expired" if batch.expired else "completed"
+        return {
+            "id": batch.name,
+            "input_file_id": batch.file,
+            "status": status,
+            "output_file_id": f"out-{batch.name}" if done else None,
+            "error_file_id": f"err-{batch.name}" if batch.expired else None,
+        }
+
+    async def _content(self, request: web.Request) -> web.Response:
+        kind, _, name = request.match_info["name"].partition("-")
+        batch = next(batch for batch in self.batches if batch.name == name)
+        answered = batch.results or {}
+        if kind == "out":
+            lines = [
+                {"custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
+                for name, body in answered.items()
+            ]
+        else:
+            late = {"code": "batch_expired", "message": "This request could not be executed in time."}
+            lines = [
+                {"custom_id": name, "response": None, "error": late}
+                for name in batch.requests
+                if name not in answered
+            ]
+        return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+
+    # Anthropic's
+
+    async def _create_messages(self, request: web.Request) -> web.Response:
+        requests = {each["custom_id"]: _chat(each["params"]) for each in (await request.json())["requests"]}
+        batch = Batch(f"msgbatch-{len(self.batches)}", requests)
+        self.batches.append(batch)
+        return web.json_response(self._told_messages(batch), status=500 if self._breaks() else 200)
+
+    async def _list_messages(self, request: web.Request) -> web.Response:
+        return web.json_response(
+            {"data": [self._told_messages(batch) for batch in self.batches], "has_more": False}
+        )
+
+    async def _show_messages(self, request: web.Request) -> web.Response:
+        if self._breaks():
+            return web.json_response({"error": {"message": "planted fault"}}, status=500)
+        return web.json_response(self._told_messages(self._named(request)))
+
+    def _told_messages(self, batch: Batch) -> dict[str, Any]:
+        done = batch.results is not None
+        return {
+            "id": batch.name,
+            "processing_status": "ended" if done else "in_progress",
+            "created_at": datetime.fromtimestamp(batch.made, UTC).isoformat(),
+            "request_counts": {"processing": 0 if done else len(batch.requests), "succeeded": len(batch.requests) if done else 0},
+        }  # fmt: skip
+
+    async def _message_results(self, request: web.Request) -> web.Response:
+        batch = self._named(request)
+        lines = []
+        for name in batch.requests:
+            body = (batch.results or {}).get(name)
+            result: dict[str, Any] = {"type": "expired"}
+            if body is not None:
+                content = body["choices"][0]["message"]["content"]
+                usage = {"input_tokens": body["usage"]["prompt_tokens"], "output_tokens": body["usage"]["completion_tokens"]}  # fmt: skip
+                part = {"type": "tool_use", "id": "t", "name": "answer", "input": json.loads(content)}
+                result = {
+                    "type": "succeeded",
+                    "message": {"content": [part], "stop_reason": "tool_use", "usage": usage},
+                }
+            lines.append(json.dumps({"custom_id": name, "result": result}) + "\n")
+        self._rng.shuffle(lines)
+        return web.Response(text="".join(lines))
+
+
+def _chat(params: dict[str, Any]) -> dict[str, Any]:
+    """A request to Anthropic as one to OpenAI, so that one function answers both."""
+    schema = params["tools"][0]["input_schema"]
+    return {
+        "model": params["model"],
+        "messages": [{"role": "system", "content": params["system"]}, *params["messages"]],
+        "response_format": {"type": "json_schema", "json_schema": {"schema": schema}},
+    }
