@@ -418,9 +418,13 @@ class AnthropicBatches(BatchProvider):
         usage, stop = message.get("usage") or {}, message.get("stop_reason")
         cached = usage.get("cache_read_input_tokens") or 0
         fresh = (usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
-        finish = "refusal" if stop == "refusal" else "length" if stop == "max_tokens" else "stop"
-        counted = reported_usage(fresh + cached, usage.get("output_tokens"), cached)
-        return Reply(text=text, usage=counted, usd=None, seconds=seconds, finish=finish)
+        return Reply(
+            text=text,
+            usage=reported_usage(fresh + cached, usage.get("output_tokens"), cached),
+            usd=None,
+            seconds=seconds,
+            finish="refusal" if stop == "refusal" else "length" if stop == "max_tokens" else "stop",
+        )
 
 
 def _message_body(request: Request) -> dict[str, Any]:
