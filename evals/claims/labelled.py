@@ -176,7 +176,15 @@ def _add_sentence(
     start = output.find(quote, place) if quote else -1
     span = (start, start + len(quote)) if start >= 0 else find_span(quote, output)
     # A sentence that holds no claim has null, an empty list, or no such field.
-    for offset, fact in enumerate(sentence.get("human-atomic-facts") or [], 1):
+    facts = sentence.get("human-atomic-facts") or []
+    if not facts and sentence.get("is-relevant") is False:
+        # People took no irrelevant sentence apart: as published, each of the model's facts in it counts as irrelevant.
+        facts = [
+            {**fact, "label": "IR"}
+            for fact in sentence.get("model-atomic-facts") or []
+            if isinstance(fact, Mapping)
+        ]
+    for offset, fact in enumerate(facts, 1):
         if not isinstance(fact, Mapping) or not str(fact.get("text") or "").strip():
             raise InvalidFile(f"{at}: an atomic fact without text", remedy="write {text, label}")
         claim = Claim(

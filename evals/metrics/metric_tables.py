@@ -21,6 +21,7 @@ from ..statistics.estimate import Estimate
 from .against_people import PeopleLabels, TrackedMetric
 from .measuring import MeasuredMetric, TextPair
 from .normalisation import Normalisation
+from .overlap import CorpusErrors, corpus_errors
 
 ROW = 20
 
@@ -76,6 +77,13 @@ class MetricReport:
     risk: pd.DataFrame | None = None
     notes: Sequence[str] = ()
 
+    @property
+    def corpus(self) -> CorpusErrors | None:
+        """The word errors of all cases together, where WER was measured."""
+        measured = any(metric.name == "wer" and metric.family == "edit" and any(not math.isnan(v) for v in metric.values.values()) for metric in self.metrics)  # fmt: skip
+        texts = ((self.normal(pair.output), self.normal(pair.reference)) for pair in self.pairs)
+        return corpus_errors(texts) if measured else None
+
     def sentences(self) -> list[str]:
         """What a reader must know."""
         lines = [f"Normalised by {self.normal.name}: {', '.join(self.normal.short_names)}."]
@@ -85,6 +93,11 @@ class MetricReport:
         blank = sum(not self.normal(pair.reference) for pair in self.pairs)
         if blank:
             lines.append(f"{blank} references are empty after normalisation: nothing is measured there.")
+        if (corpus := self.corpus) is not None:
+            lines.append(
+                f"WER of the corpus: {corpus.rate:.4f}, which is {corpus.substitutions} substitutions, {corpus.deletions} deletions and "
+                f"{corpus.insertions} insertions in {corpus.words} reference words of {corpus.cases} cases."
+            )
         if self.labels is not None:
             lines += self._people_sentences(self.labels)
         absent = {reason: metric.title for metric in self.metrics for reason in set(metric.notes.values()) if len(metric.notes) == len(self.pairs)}  # fmt: skip
@@ -127,6 +140,8 @@ def metrics_json(report: MetricReport) -> dict[str, Any]:
         "normalisation": report.normal.name,
         "sentences": report.sentences(),
     }
+    if (corpus := report.corpus) is not None:
+        document["corpus"] = corpus._asdict() | {"wer": corpus.rate, "words": corpus.words}
     if report.labels is not None:
         labels = report.labels
         document["people"] = {"attribute": labels.attribute, "severe": labels.severe, "none": labels.none, "worse": labels.worse, "notes": list(labels.notes)}  # fmt: skip

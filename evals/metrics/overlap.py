@@ -18,10 +18,10 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...rubrics.errors import MissingExtra
 from .metric import EXTRA, Metric, Progress, check_package, packaged_metric
@@ -129,6 +129,40 @@ WER = _error_rate("wer", 10, math.inf)
 CER = _error_rate("cer", 11, math.inf)
 MER = _error_rate("mer", 12, 1.0)
 WIL = _error_rate("wil", 13, 1.0)
+
+
+class CorpusErrors(NamedTuple):
+    """The word errors of many texts together, by jiwer's alignment of each."""
+
+    substitutions: int
+    deletions: int
+    insertions: int
+    hits: int
+    cases: int
+
+    @property
+    def words(self) -> int:
+        """Of the references."""
+        return self.substitutions + self.deletions + self.hits
+
+    @property
+    def rate(self) -> float:
+        """The word error rate of the corpus: long texts weigh more than in the mean of the cases' rates."""
+        return (self.substitutions + self.deletions + self.insertions) / self.words
+
+
+def corpus_errors(pairs: Iterable[tuple[str, str]]) -> CorpusErrors | None:
+    """The word errors of all outputs beside those references that have words; None where none has."""
+    worded = [(" ".join(output.split()), " ".join(reference.split())) for output, reference in pairs]
+    worded = [pair for pair in worded if pair[1]]
+    if not worded:
+        return None
+    check_package("WER", "jiwer")
+    from jiwer import process_words
+
+    outputs, references = map(list, zip(*worded, strict=True))
+    found = process_words(references, outputs)
+    return CorpusErrors(found.substitutions, found.deletions, found.insertions, found.hits, len(worded))
 
 
 WORDNET_VARIABLE = "WNSEARCHDIR"

@@ -104,12 +104,12 @@ def test_a_plain_table_of_several_people_is_read_and_written_back(tmp_path: Path
 def test_factscores_published_figures() -> None:
     figures = labelled_figures(read_labelled(shared_file("factscore/ChatGPT.jsonl")))
 
-    assert round(100 * figures.shares["all"].value, 1) == 58.3
+    assert round(100 * figures.shares["all"].value, 2) == 58.28
     assert round(figures.claims_per_case or 0, 1) == 34.6
     assert figures.verdicts == {
         "supported": 3194,
         "not_supported": 1692,
-        "not_addressed": 540,
+        "not_addressed": 540 + 2,  # the facts of two irrelevant sentences
         "undecided": 0,
     }
 

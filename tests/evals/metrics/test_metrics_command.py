@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jiwer
 import numpy as np
 import pytest
 from command_line import venire
@@ -55,6 +56,18 @@ def test_the_document_has_its_shape(tmp_path: Path) -> None:
     assert list(found) == [*NAMES.split(), "nli"]
     assert document["normal"][:2] == ["numbers-en-gb", "lower"]
     assert found["wer"]["cases"] == {"same": 0, "lost": 1, "more": 4, "none": None, "um": None, "cjk": 0}
+    heard = {"no pain at all": "no pain at all", "i am allergic": "", "yes": "yes no no no no", "痛みはない": "痛みはない"}  # fmt: skip
+    theirs = jiwer.process_words(list(heard), list(heard.values()))
+    assert document["corpus"] == {
+        "wer": theirs.wer,
+        "substitutions": theirs.substitutions,
+        "deletions": theirs.deletions,
+        "insertions": theirs.insertions,
+        "hits": theirs.hits,
+        "words": 9,
+        "cases": 4,
+    }
+    assert "3 deletions and 4 insertions in 9 reference words of 4 cases" in " ".join(document["sentences"])
     assert found["wer"]["notes"] == {
         "none": "the reference is empty",
         "um": "nothing is left of the reference after normalisation",
