@@ -60,35 +60,21 @@ def winrate(file: Path | str, ties: Ties, as_json: bool) -> None:
 
 
 def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
-    from ..evals.audits.pair_bias import pair_json, pair_reports, pair_section
-    from ..evals.ratings.preferences import pair_votes
+    from ..evals.audits.pair_bias import compared_systems, pair_json, pair_section
     from ..evals.report.terminal import show_answer
-    from ..orchestration.record import Store
     from ..rubrics.errors import VenireError
 
-    store = Store.read(run)
-    try:
-        votes, heard = pair_votes(store)
-    finally:
-        store.release()
-    reports = list(pair_reports(votes, heard, ties=ties))
-    counted = {(report.arm, report.attribute) for report in reports}
-    hung = [
-        (arm, attribute, pairs)
-        for (arm, attribute), pairs in heard.items()
-        if (arm, attribute) not in counted
-    ]
+    reports, hung = compared_systems(run, ties=ties)
     if not reports:
         raise VenireError(
             f"{run}: every comparison in it is hung", remedy=f"venire show {run} --summary says why"
         )
     if as_json:
-        lost = [{"arm": arm, "attribute": attribute, "pairs": pairs} for arm, attribute, pairs in hung]
         print_json(
             {
                 "run": str(run),
                 "comparisons": [pair_json(report, str(run)) for report in reports],
-                "without_preference": lost,
+                "without_preference": [arm._asdict() for arm in hung],
             }
         )
         return

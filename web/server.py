@@ -28,7 +28,7 @@ from .pages.frame import Page, Reach, inspector_page
 from .pages.overview import overview
 from .pages.people import SHOWN, differences_section
 from .pages.proceedings import progress_section, progress_view
-from .pages.reports import board_view, controls_view, section_view, study_view, talks_view
+from .pages.reports import board_view, controls_view, section_view, study_view, systems_view, talks_view
 from .pages.votes import Revisions
 from .people import Difference, People, effect_lines, jury_worth, people_of_run
 from .reports import ReportReader, record_of, study_report, suite_report
@@ -146,6 +146,14 @@ class Inspector:
                 _document_view(self._board, board_view),
                 there=lambda: self._board.there,
                 absent="This run is no suite's.",
+            ),
+            Page(
+                "systems",
+                "Systems",
+                "y",
+                self._systems,
+                there=lambda: any(arm.rubric.compares for arm in self._reader.arms()),
+                absent="No outputs were compared in this run.",
             ),
             Page(
                 "talks",
@@ -293,6 +301,11 @@ class Inspector:
         # Others may wait for it too: whoever leaves the page does not end it.
         worth, _ = await asyncio.shield(self._jury_worth(people))
         return main, None if worth is None else section_view(worth.name, section_json(worth))
+
+    async def _systems(self, request: web.Request) -> Sequence[Child]:
+        from ..evals.audits.pair_bias import compared_systems
+
+        return (systems_view(*await asyncio.to_thread(compared_systems, self._location)),)
 
     async def _talks(self, request: web.Request) -> Sequence[Child]:
         return (talks_view(self.talks),)

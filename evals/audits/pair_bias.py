@@ -6,19 +6,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from ..ratings.preferences import VERDICT, Heard
+from ...orchestration.record import Location, Store
+from ..ratings.preferences import VERDICT, Heard, pair_votes
 from ..report.section import Section, estimate_json
 from ..report.terminal import interval_words
 from ..statistics.bradley_terry import DAVIDSON, davidson
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.significance import LEVEL, holm
-from .win_rates import Ties, WinRates, win_rates, win_rates_answer, win_rates_json
+from .win_rates import Record, Ties, WinRates, win_rates, win_rates_answer, win_rates_json
 
 EFFECTS = ("position", "label", "length")
 SEATS = "all seats"
@@ -167,6 +168,48 @@ def pair_reports(votes: pd.DataFrame, heard: Heard, *, ties: Ties = "half") -> I
                 heard[str(arm), str(attribute)] - len(preferences),
                 mine[mine["same"]]["case"].nunique(),
             )
+
+
+class HungArm(NamedTuple):
+    """An arm that heard pairs and reached no preference on an attribute."""
+
+    arm: str
+    attribute: str
+    pairs: int
+
+
+def compared_systems(run: Location, *, ties: Ties = "half") -> tuple[list[PairReport], list[HungArm]]:
+    """The reports of a run of pairs, and the arms and attributes that there is none of.
+
+    Raises:
+        VenireError: No outputs were compared in it.
+    """
+    store = Store.read(run)
+    try:
+        votes, heard = pair_votes(store)
+    finally:
+        store.release()
+    reports = list(pair_reports(votes, heard, ties=ties))
+    counted = {(report.arm, report.attribute) for report in reports}
+    return reports, [HungArm(*key, pairs) for key, pairs in heard.items() if key not in counted]
+
+
+def system_matrix(report: PairReport) -> pd.DataFrame:
+    """Systems by systems, the strongest first: what the row's won of its comparisons with the column's."""
+    names = [record.system for record in report.rates.systems]
+    records = {(record.system, record.against or "all others"): record for record in (*report.rates.systems, *report.rates.pairs)}  # fmt: skip
+
+    def cell(record: Record | None) -> str:
+        if record is None or not record.rate.defined:
+            return ""
+        return f"{record.rate.value:.0%} of {record.wins + record.ties + record.losses}"
+
+    return pd.DataFrame(
+        [
+            {"system": name, **{other: cell(records.get((name, other))) for other in ("all others", *names)}}
+            for name in names
+        ]
+    )
 
 
 def pair_section(report: PairReport) -> Section:

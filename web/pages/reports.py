@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...evals.report.markup import Child, Html, element, fragment
-from ...evals.report.section import TableText
+from ...evals.report.section import TableText, records
 from ...evals.studies.study_tables import table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
 from .frame import heading, quiet
 
 if TYPE_CHECKING:
+    from ...evals.audits.pair_bias import HungArm, PairReport
     from ...evals.causes.controls import ControlsReport
 
 MOST = 500
@@ -55,6 +56,34 @@ def section_view(name: str, part: object) -> Html:
         [_foldable(f"{name}_{table}", _rows(rows)) for table, rows in _by_name(given.get("tables")).items()],
         element("ul", {"class": "quiet"}, [element("li", None, said) for said in _list(given.get("notes"))]),
     )  # fmt: skip
+
+
+def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html:
+    """Systems by systems for each arm and attribute that compares outputs; below each what its preferences lean on."""
+    # The audit loads pandas and scipy, which few pages need.
+    from ...evals.audits.pair_bias import pair_section, system_matrix
+
+    parts: list[Child] = []
+    for report in reports:
+        more = pair_section(report)
+        rates, leanings = map(records, more.tables.values())
+        parts.append(
+            element(
+                "section",
+                {"class": "audit"},
+                heading(more.title, quiet("won by the row's system, a tie as half")),
+                table_view("matrix", records(system_matrix(report))),
+                element("ul", {"class": "advice"}, [element("li", None, said) for said in more.sentences]),
+                _foldable("win rates", rates),
+                _foldable("what moves a preference besides the system, as log-odds", leanings),
+            )
+        )
+    lost = [f"{each.arm}: {each.attribute}: none of {each.pairs} pairs has a preference" for each in hung]
+    return fragment(
+        heading("Systems compared", level=1),
+        parts,
+        element("ul", {"class": "quiet"}, [element("li", None, words) for words in lost]) if lost else None,
+    )
 
 
 def controls_view(report: ControlsReport) -> Html:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from inspector_server import InspectorServer
 from openai_server import Answer, Call, ProviderServer, filled
 from rich.console import Console
 from scipy.optimize import minimize
@@ -103,6 +104,23 @@ def test_a_panels_planted_biases_are_recovered(tmp_path: Path) -> None:
     assert found["triples"] > 0
     raw = [bias["label"]["p"] for bias in found["bias"]]
     assert min(bias["label_p_holm"] for bias in found["bias"]) == pytest.approx(min(raw) * len(raw))
+
+
+def test_the_inspector_has_a_matrix_of_systems(tmp_path: Path) -> None:
+    found = run(tmp_path / "run", 30, stronger, protocol="panel")
+
+    with InspectorServer(tmp_path / "run") as server:
+        assert "Systems</a>" in server.ask("").text
+        page = server.ask("systems").text
+    rows = [re.sub("<[^>]+>", "|", row) for row in re.findall("<tr>.*?</tr>", page, re.DOTALL)]
+    assert found["systems"]["north"]["win_rate"]["value"] == 1
+    matrix = [[cell for cell in row.split("|") if cell.strip()] for row in rows[:4]]
+    assert matrix == [
+        ["system", "all others", "north", "east", "south"],
+        ["north", "100% of 20", "100% of 10", "100% of 10"],
+        ["east", "50% of 20", "0% of 10", "100% of 10"],
+        ["south", "0% of 20", "0% of 10", "0% of 10"],
+    ]
 
 
 def test_before_and_after_deliberation_are_told_apart(tmp_path: Path) -> None:

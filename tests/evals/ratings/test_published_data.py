@@ -125,8 +125,9 @@ def hear_recorded(recording: Recording, jurors: list[str], folder: Path, repeats
 
 
 @LLMBAR
-def test_recorded_evaluators_are_as_accurate_as_seats_of_a_pairwise_jury(tmp_path: Path) -> None:
-    subset, jurors = "LLMBar/Adversarial/GPTOut", ["GPT-4/Vanilla", "ChatGPT/Vanilla", "PaLM2/Vanilla"]
+@pytest.mark.parametrize("subset", ["Natural", *(f"Adversarial/{name}" for name in ("Neighbor", "GPTInst", "GPTOut", "Manual"))])  # fmt: skip
+def test_recorded_evaluators_are_as_accurate_as_seats_of_a_pairwise_jury(subset: str, tmp_path: Path) -> None:
+    subset, jurors = f"LLMBar/{subset}", ["GPT-4/Vanilla", "ChatGPT/Vanilla", "PaLM2/Vanilla"]
     recording = as_pairs(llmbar(SHARED / "llmbar", subset=subset))
     store = Store.read(hear_recorded(recording, jurors, tmp_path, repeats=2))
     votes, _ = pair_votes(store)
