@@ -91,14 +91,21 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
 @click.option("--count", cls=Registered, group="venire.counting", help="Recount by this rule")
 @click.option("--case", help="Only this case.")
+@click.option("--no-prompts", is_flag=True, help="In html: leave out what models were sent and replied.")
 @ARM
 def export(
-    run: Path | str, to: str, output: Path | None, count: str | None, case: str | None, arm: str | None
+    run: Path | str,
+    to: str,
+    output: Path | None,
+    count: str | None,
+    case: str | None,
+    no_prompts: bool,
+    arm: str | None,
 ) -> None:
     """The run in a format other programs read. Makes no model call."""
     from ..orchestration.reading.terminal import export_run
 
-    count_written = export_run(run, to, output, sys.stdout, count, case, arm)
+    count_written = export_run(run, to, output, sys.stdout, count, case, arm, prompts=not no_prompts)
     if output is not None:
         say(f"{count_written} deliberations written to {output}", err=True)
 

@@ -231,7 +231,7 @@ def models_asked(jury: Jury) -> list[ModelSettings]:
     if unnamed := seats_without_model(jury):
         seats = f"the seat {unnamed[0]!r}" if len(unnamed) == 1 else f"the seats {', '.join(unnamed)}"
         raise ModelNotNamed(f"no model is named for {seats} of the jury {jury.name!r}", remedy=NAME_A_MODEL)
-    return list(_asked_seats(jury).values())
+    return list(asked_seats(jury).values())
 
 
 NAME_A_MODEL = (
@@ -242,7 +242,7 @@ NAME_A_MODEL = (
 
 def seats_without_model(jury: Jury) -> list[str]:
     """The names of the seats that a jury asks and that name no model."""
-    return [name for name, settings in _asked_seats(jury).items() if not settings.model]
+    return [name for name, settings in asked_seats(jury).items() if not settings.model]
 
 
 def models_line(juries: Iterable[Jury]) -> str:
@@ -255,7 +255,8 @@ def models_line(juries: Iterable[Jury]) -> str:
     return f"models asked: {', '.join(names)}"
 
 
-def _asked_seats(jury: Jury) -> dict[str, ModelSettings]:
+def asked_seats(jury: Jury) -> dict[str, ModelSettings]:
+    """By name, the seats that a jury asks, its orchestrator's where one presides."""
     presiding = {"orchestrator": jury.orchestrator} if protocol(jury.protocol).orchestrator else {}
     return {**{seat.name: seat for seat in jury.seats}, **presiding}
 

@@ -12,6 +12,7 @@ from ..orchestration.reading.analysis import Flag, flags_across_arms
 from ..orchestration.reading.export import learned_count
 from ..orchestration.record import Arm, Store
 from ..orchestration.record.database import is_address
+from ..orchestration.record.reader import RecordedCall
 from ..orchestration.transcript import Transcript
 from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric
@@ -35,6 +36,7 @@ class DeliberationRecord(NamedTuple):
     verdict: Verdict
     rubric: Rubric
     flags: tuple[Flag, ...]
+    arm: Arm
     others: tuple[Verdict, ...] = ()
     """What the other arms made of the same case."""
 
@@ -88,7 +90,13 @@ class DeliberationReader:
         heard = [self._verdict(other, case) for name, other in arms.items() if name != arm]
         others = tuple(other for other in heard if other is not None)
         found = flags_across_arms(verdict, arms[arm].rubric, others)
-        return DeliberationRecord(verdict, arms[arm].rubric, found, others)
+        return DeliberationRecord(verdict, arms[arm].rubric, found, arms[arm], others)
+
+    def calls(self, verdict: Verdict) -> dict[str, RecordedCall]:
+        """By key, the calls behind a deliberation, word for word."""
+        return self._store.recorded_calls(
+            key for entry in verdict.transcript.entries for key in entry.spent.calls
+        )
 
     def _verdict(self, arm: Arm, case: str) -> Verdict | None:
         transcript = next(self._store.transcripts(arm, case), None)

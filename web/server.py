@@ -16,6 +16,7 @@ from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, 
 from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.reading.analysis import Flag
+from ..orchestration.reading.show import judged_by, models_of
 from ..orchestration.reading.side_by_side import beside_parent, controlled_run, controls_beside
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
@@ -233,6 +234,8 @@ class Inspector:
             beside=beside,
             people=said,
             revisions=revisions,
+            judges=judged_by(read.arm),
+            calls=self._reader.calls(read.verdict),
         )
         return self._page(case, "case", search, main)
 
@@ -371,7 +374,8 @@ class Inspector:
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [page for page in self._pages if page.there()]
-        text = inspector_page(title, self._name, here, search, self._reach(), pages, *main)
+        judges = ", ".join(dict.fromkeys(m for arm in self._reader.arms() for m in models_of(arm)))
+        text = inspector_page(title, self._name, judges, here, search, self._reach(), pages, *main)
         return web.Response(text=text, content_type="text/html")
 
 

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from ..evals.report.markup import Html, document, element, inline_script, inline_style
 from ..orchestration.reading.export import ExportedRun
+from ..orchestration.reading.show import judged_by
 from ..orchestration.record import Store
 from ..rubrics.errors import VenireError
 from .deliberation_reader import DeliberationReader, run_name
@@ -29,7 +30,10 @@ def html(run: ExportedRun, out: TextIO) -> int:
             f"{len(wanted)} deliberations are too many for one page",
             remedy="name one with --case, or read the run with venire inspect",
         )
-    articles = [_article(store, reader, case, arm, f"d{n}-") for n, (case, arm) in enumerate(wanted)]
+    articles = [
+        _article(store, reader, case, arm, f"d{n}-", prompts=run.prompts)
+        for n, (case, arm) in enumerate(wanted)
+    ]
     out.write(standalone(run_name(store), articles))
     return len(wanted)
 
@@ -57,13 +61,22 @@ def standalone(title: str, articles: list[Html]) -> str:
     return document(head, body, theme="auto")
 
 
-def _article(store: Store, reader: DeliberationReader, case: str, arm: str, prefix: str) -> Html:
+def _article(
+    store: Store, reader: DeliberationReader, case: str, arm: str, prefix: str, *, prompts: bool
+) -> Html:
     read = reader.read(case, arm)
     return element(
         "article",
         None,
         deliberation_view(
-            read.verdict, read.rubric, store.case(case), read.flags, way=redaction_note(store), prefix=prefix
+            read.verdict,
+            read.rubric,
+            store.case(case),
+            read.flags,
+            way=redaction_note(store),
+            prefix=prefix,
+            judges=judged_by(read.arm),
+            calls=reader.calls(read.verdict) if prompts else None,
         ),
     )
 

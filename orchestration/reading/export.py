@@ -214,6 +214,8 @@ class ExportedRun:
     """Only these cases, in this order, each with the reasons for which it was picked."""
     ratings: Sequence[Rating] = field(default=())
     """What people said of the cases, for formats that have a place for it."""
+    prompts: bool = True
+    """Whether a page shows the messages as they were sent and the replies as they came."""
 
     def arms(self) -> list[Arm]:
         """The arms whose deliberations are exported."""

@@ -14,13 +14,30 @@ from ...rubrics.ballot import Vote, find_span
 from ...rubrics.case import Case, Exhibit
 from ...rubrics.errors import count_words, safe
 from ...rubrics.scale import Value, preferred_side, value_words
+from ..deliberate import asked_seats
 from ..protocols.magentic_chat import ledger_words
+from ..record import Arm
 from ..transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
 
 WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
 """The style of a flag, by weight."""
+
+
+def models_of(arm: Arm) -> list[str]:
+    """The models of the seats that an arm asks, each once."""
+    return list(dict.fromkeys(str(settings.model) for settings in asked_seats(arm.jury).values()))
+
+
+def judged_by(arm: Arm) -> str:
+    """Who judged: each model with its temperature and seats, and the hash of the prompts."""
+    seats_by_model: dict[str, list[str]] = {}
+    for name, settings in asked_seats(arm.jury).items():
+        warmth = "" if settings.temperature is None else f", temperature {settings.temperature:g}"
+        seats_by_model.setdefault(f"{settings.model}{warmth}", []).append(name)
+    models = "; ".join(f"{model} ({', '.join(seats)})" for model, seats in seats_by_model.items())
+    return f"judged by {models} · prompts {str(arm.manifest.get('prompts', 'unknown'))[:12]}"
 
 
 def show(

@@ -25,7 +25,7 @@ from .analysis.census import Share
 from .claim_card import claim_card, people_lines, show_card
 from .console import SafeStream
 from .export import ExportedRun, export_format, learned_count, verdicts, write_json
-from .show import WEIGHTS, show
+from .show import WEIGHTS, judged_by, show
 from .side_by_side import beside_parent, replay_json, replay_view
 
 _LOOKS = 10
@@ -76,6 +76,7 @@ def show_case(
                 texts = None if store.redacted else store.case(case)
                 show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
                 console.print()
+            console.print(safe(judged_by(of)), style="dim", highlight=False, markup=False)
             judged = store.case(case) if of.rubric.compares else None
             show(
                 verdict,
@@ -110,10 +111,12 @@ def export_run(
     arm: str | None = None,
     picked: Mapping[str, Sequence[str]] | None = None,
     ratings: Sequence[Rating] = (),
+    prompts: bool = True,
 ) -> int:
     """Write the run in the format `to`, or one case or arm of it, recounted by `count` if one is named.
 
     `picked` names the only cases to write, with the reasons for each; formats for annotators show them, and people's `ratings`.
+    `prompts`: whether a page has what models were sent and replied.
     """
     write = export_format(to)
     if count is not None:
@@ -123,7 +126,9 @@ def export_run(
         _known_arm(store, arm)
         if case is not None and store.case(case) is None:
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
-        run = ExportedRun(store, case=case, arm=arm, count=count, picked=picked, ratings=ratings)
+        run = ExportedRun(
+            store, case=case, arm=arm, count=count, picked=picked, ratings=ratings, prompts=prompts
+        )
         if output is None:
             return write(run, cast(TextIO, SafeStream(out)) if out.isatty() else out)
         with open_private(output) as handle:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -21,6 +21,8 @@ from .database import Database
 Model = TypeVar("Model", bound=BaseModel)
 
 _PAGE = 200
+_CALL = "SELECT request, text, finish, prompt, completion, cached, usd, seconds FROM calls WHERE key = ?"
+_TEXT = "SELECT text FROM texts WHERE hash = ?"
 _LATEST = "NOT EXISTS (SELECT 1 FROM transcripts AS later WHERE later.arm = one.arm AND later.case_id = one.case_id AND later.follows = one.id)"
 
 
@@ -61,6 +63,21 @@ class Hearing(NamedTuple):
 
     number: int
     fingerprint: str
+
+
+class RecordedCall(NamedTuple):
+    """One call as it was sent and answered; a redacted record has neither words nor reply."""
+
+    model: str
+    settings: str
+    """As JSON."""
+    messages: tuple[tuple[str, str], ...]
+    """Each with its role."""
+    reply: str
+    finish: str
+    usage: Usage
+    usd: float | None
+    seconds: float
 
 
 class ArmProgress(NamedTuple):
@@ -185,6 +202,40 @@ class Reader:
             UnfinishedDeliberation(arm, case, fingerprint, moment, self._parse_stored(Transcript, content))
             for arm, case, fingerprint, moment, content in rows
         ]
+
+    def recorded_calls(self, keys: Iterable[str]) -> dict[str, RecordedCall]:
+        """By key, the calls whose words the record holds: of a redacted one none."""
+        wanted = list(dict.fromkeys(keys))
+        rows = self._database.rows_of_each([(_CALL, (key,)) for key in wanted])
+        asked = {key: (json.loads(row[0][0]), row[0]) for key, row in zip(wanted, rows, strict=True) if row}
+        hashes = list(
+            dict.fromkeys(
+                name
+                for request, _ in asked.values()
+                for part in request["parts"]
+                for name in part[1:]
+                if name
+            )
+        )
+        texts = self._database.rows_of_each([(_TEXT, (name,)) for name in hashes])
+        words = {name: json.loads(row[0][0]) for name, row in zip(hashes, texts, strict=True) if row}
+        return {
+            key: RecordedCall(
+                model=request["model"],
+                settings=json.dumps(request["settings"]),
+                messages=tuple(
+                    (role, words.get(opening, "") + words.get(body, ""))
+                    for role, opening, body in request["parts"]
+                ),
+                reply=json.loads(text),
+                finish=finish,
+                usage=Usage(prompt, completion, cached),
+                usd=usd,
+                seconds=seconds,
+            )
+            for key, (request, (_, text, finish, prompt, completion, cached, usd, seconds)) in asked.items()
+            if all(name in words for part in request["parts"] for name in part[1:] if name)
+        }
 
     def case_ids(self) -> list[str]:
         return sorted(case for (case,) in self._database.rows("SELECT DISTINCT case_id FROM transcripts"))

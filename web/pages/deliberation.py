@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...orchestration.reading.analysis import Flag
+from ...orchestration.record.reader import RecordedCall
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.ratings import Rating
@@ -89,12 +90,14 @@ def deliberation_view(
     prefix: str = "",
     people: Sequence[Rating] = (),
     revisions: Revisions | None = None,
+    judges: str = "",
+    calls: Mapping[str, RecordedCall] | None = None,
 ) -> Html:
     """The whole reading room for one deliberation: every attribute's reasons unfolded, the texts beside them.
 
     `way` leads to its neighbours, where there are any; `beside` sets it beside other arms and people; `prefix` tells
     its ids from another's on the same page; what `people` said of the case stands with its claims, what is known of
-    its `revisions` with them.
+    its `revisions` with them. `judges` says which models judged; `calls` are what they were sent and replied.
     """
     lanes = Lanes(verdict, rubric, prefix=prefix)
     sections = [
@@ -102,7 +105,7 @@ def deliberation_view(
         for name in rubric.names
     ]
     return fragment(
-        _head(verdict, way),
+        _head(verdict, way, judges),
         _flags(found, prefix),
         beside,
         element(
@@ -118,7 +121,8 @@ def deliberation_view(
             "details",
             {"class": "said"},
             element("summary", None, element("h2", None, "Everything in order")),
-            proceedings(verdict),
+            None if calls is None else element("p", {"class": "quiet"}, _told_words(verdict, calls)),
+            proceedings(verdict, calls),
         ),
     )
 
@@ -162,7 +166,14 @@ def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> 
     return element("nav", {"class": "arms", "aria-label": "Arms"}, links, compare)
 
 
-def _head(verdict: Verdict, way: Child) -> Html:
+def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall]) -> str:
+    made = len({key for entry in verdict.transcript.entries for key in entry.spent.calls})
+    if len(calls) == made:
+        return "Under each line stand the messages as they were sent and the reply as it came."
+    return f"The record holds the words of {len(calls)} of {made} calls: a redacted run keeps none."
+
+
+def _head(verdict: Verdict, way: Child, judges: str) -> Html:
     transcript = verdict.transcript
     cost = transcript.cost
     facts = (
@@ -176,6 +187,7 @@ def _head(verdict: Verdict, way: Child) -> Html:
         way,
         element("h1", None, shorten(verdict.case, 120)),
         element("p", {"class": "quiet"}, element("b", None, verdict.arm), " · ", facts),
+        element("p", {"class": "quiet judges"}, judges) if judges else None,
         element("p", {"class": "quiet"}, "derived: ", derived) if derived else None,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from ...evals.report.markup import Child, Html, document, element, fragment
+from ...evals.report.markup import Child, Html, document, element, fragment, shorten
 from ..search import CaseSearch
 
 KEYS = (
@@ -85,9 +85,16 @@ class Reach:
 
 
 def inspector_page(
-    title: str, run: str, here: str, search: CaseSearch, reach: Reach, pages: Sequence[Page], *main: Child
+    title: str,
+    run: str,
+    judges: str,
+    here: str,
+    search: CaseSearch,
+    reach: Reach,
+    pages: Sequence[Page],
+    *main: Child,
 ) -> str:
-    """A page of the inspector. `here` names the part of it that the reader is in."""
+    """A page of the inspector. `here` names the part of it that the reader is in, `judges` the models that judged."""
     head = element(
         "head",
         None,
@@ -103,7 +110,7 @@ def inspector_page(
         "body",
         {"data-here": here, "data-read": reach.scored + reach.flagged},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
-        _banner(run, here, search, reach, pages),
+        _banner(run, judges, here, search, reach, pages),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
         _help(pages),
     )
@@ -119,7 +126,9 @@ def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
 
 
-def _banner(run: str, here: str, search: CaseSearch, reach: Reach, pages: Sequence[Page]) -> Html:
+def _banner(
+    run: str, judges: str, here: str, search: CaseSearch, reach: Reach, pages: Sequence[Page]
+) -> Html:
     menu = [
         element(
             "a",
@@ -136,6 +145,7 @@ def _banner(run: str, here: str, search: CaseSearch, reach: Reach, pages: Sequen
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
+        element("p", {"class": "judges", "title": judges}, "judged by ", shorten(judges, 60)),
         element("nav", {"aria-label": "Inspector"}, menu),
         element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         element(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ...evals.report.html import svg
 from ...evals.report.markup import Child, Html, element, fragment, shorten
@@ -10,6 +11,7 @@ from ...orchestration.protocols.magentic_chat import ledger_words
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
 from ...orchestration.record import Arm, UnfinishedDeliberation
+from ...orchestration.record.reader import RecordedCall
 from ...orchestration.transcript import (
     Abstained,
     Cast,
@@ -34,15 +36,56 @@ from .texts import marked_texts
 from .votes import REASON
 
 
-def proceedings(verdict: Verdict) -> Html:
-    """The deliberation in order, a line for each thing that was said."""
+def proceedings(verdict: Verdict, calls: Mapping[str, RecordedCall] | None = None) -> Html:
+    """The deliberation in order, a line for each thing that was said, under each the `calls` behind it, word for word."""
     end = element("li", {"class": "stop"}, element("b", None, "stopped"), " ", str(verdict.stop))
-    return element("ol", {"class": "proceedings"}, spoken_lines(verdict.transcript), end)
+    return element("ol", {"class": "proceedings"}, spoken_lines(verdict.transcript, calls or {}), end)
 
 
-def spoken_lines(transcript: Transcript) -> list[Html]:
+def spoken_lines(
+    transcript: Transcript, calls: Mapping[str, RecordedCall] = MappingProxyType({})
+) -> list[Html]:
     """Everything said so far, a list item each."""
-    return [element("li", {"class": entry.kind}, _line(entry)) for entry in transcript.entries]
+    return [
+        element("li", {"class": entry.kind}, _line(entry), _every_word(entry, calls))
+        for entry in transcript.entries
+    ]
+
+
+def _every_word(entry: Entry, calls: Mapping[str, RecordedCall]) -> Html:
+    """The messages as they were sent and the replies as they came, folded; a try that failed comes before its repair."""
+    tries = [calls[key] for key in entry.spent.calls if key in calls]
+    return fragment(
+        *(
+            _call_words(call, f"try {n} of {len(tries)}: " if len(tries) > 1 else "")
+            for n, call in enumerate(tries, 1)
+        )
+    )
+
+
+def _call_words(call: RecordedCall, which: str) -> Html:
+    price = "price unknown" if call.usd is None else f"${call.usd:.4f}"
+    cached = f", {call.usage.cached:,} cached" if call.usage.cached else ""
+    facts = f"{call.usage.prompt:,} tokens in{cached}, {call.usage.completion:,} out · {call.seconds:.2f} s · {price}"
+    ended = "" if call.finish == "stop" else f" · ended: {call.finish}"
+    parts = [*call.messages, ("reply", call.reply)]
+    return element(
+        "details",
+        {"class": "every-word"},
+        element("summary", None, f"{which}every word", quiet(f" {call.model} · {facts}{ended}")),
+        quiet(f"settings {call.settings}") if call.settings != "{}" else None,
+        [
+            element(
+                "div",
+                {"class": f"message {role}"},
+                element("b", None, role),
+                " ",
+                element("button", {"type": "button", "class": "copy", "data-copy-next": True}, "copy"),
+                element("pre", {"dir": "auto"}, text),
+            )
+            for role, text in parts
+        ],
+    )
 
 
 def movement(verdict: Verdict, rubric: Rubric) -> Html:

@@ -62,6 +62,8 @@ document.addEventListener("click", (event) => {
   arrive();
   const copied = event.target.closest("[data-copy]");
   if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => { copied.textContent = "copied"; });
+  const words = event.target.closest("[data-copy-next]");
+  if (words) navigator.clipboard.writeText(words.nextElementSibling.textContent).then(() => { words.textContent = "copied"; });
   const dot = event.target.closest(".dot");
   if (dot) { event.preventDefault(); history.replaceState(null, "", `#${dot.dataset.vote}`); arrived = location.hash; read(dot.dataset.vote); return; }
   const mark = event.target.closest("mark");
