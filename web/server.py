@@ -16,7 +16,7 @@ from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, 
 from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.reading.analysis import Flag
-from ..orchestration.reading.show import judged_by, models_of
+from ..orchestration.reading.show import judges_line, models_of
 from ..orchestration.reading.side_by_side import beside_parent, controlled_run, controls_beside
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
@@ -234,7 +234,7 @@ class Inspector:
             beside=beside,
             people=said,
             revisions=revisions,
-            judges=judged_by(read.arm),
+            judges=judges_line(read.arm),
             calls=self._reader.calls(read.verdict),
         )
         return self._page(case, "case", search, main)

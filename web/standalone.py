@@ -8,7 +8,7 @@ from typing import TextIO
 
 from ..evals.report.markup import Html, document, element, inline_script, inline_style
 from ..orchestration.reading.export import ExportedRun
-from ..orchestration.reading.show import judged_by
+from ..orchestration.reading.show import judges_line
 from ..orchestration.record import Store
 from ..rubrics.errors import VenireError
 from .deliberation_reader import DeliberationReader, run_name
@@ -75,7 +75,7 @@ def _article(
             read.flags,
             way=redaction_note(store),
             prefix=prefix,
-            judges=judged_by(read.arm),
+            judges=judges_line(read.arm),
             calls=reader.calls(read.verdict) if prompts else None,
         ),
     )

@@ -30,7 +30,7 @@ def models_of(arm: Arm) -> list[str]:
     return list(dict.fromkeys(str(settings.model) for settings in asked_seats(arm.jury).values()))
 
 
-def judged_by(arm: Arm) -> str:
+def judges_line(arm: Arm) -> str:
     """Who judged: each model with its temperature and seats, and the hash of the prompts."""
     seats_by_model: dict[str, list[str]] = {}
     for name, settings in asked_seats(arm.jury).items():

@@ -25,7 +25,7 @@ from .analysis.census import Share
 from .claim_card import claim_card, people_lines, show_card
 from .console import SafeStream
 from .export import ExportedRun, export_format, learned_count, verdicts, write_json
-from .show import WEIGHTS, judged_by, show
+from .show import WEIGHTS, judges_line, show
 from .side_by_side import beside_parent, replay_json, replay_view
 
 _LOOKS = 10
@@ -76,7 +76,7 @@ def show_case(
                 texts = None if store.redacted else store.case(case)
                 show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
                 console.print()
-            console.print(safe(judged_by(of)), style="dim", highlight=False, markup=False)
+            console.print(safe(judges_line(of)), style="dim", highlight=False, markup=False)
             judged = store.case(case) if of.rubric.compares else None
             show(
                 verdict,
