@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sentences import sentences_page
 
 ROOT = Path(__file__).parent.parent
 TEXTS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
@@ -25,6 +29,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/commands.md": commands_page(),
         "reference/files.md": files_page(),
         "reference/plugin.md": plugin_page(),
+        "reference/sentences.md": sentences_page(),
     }
     made |= {
         f"repository/{name}": _from_root((ROOT / name).read_text(encoding="utf-8"), "../") for name in TEXTS

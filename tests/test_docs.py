@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import shutil
 from pathlib import Path
@@ -146,3 +147,11 @@ def test_the_readme_names_both_commands_on_its_first_screen() -> None:
 
     assert "make demo" in first_screen
     assert "make test" in first_screen
+
+
+def test_no_sentence_that_can_be_printed_leaves_its_plural_to_the_reader() -> None:
+    page = runpy.run_path(str(ROOT / "docs/sentences.py"))["sentences_page"]()
+    sentences = [line for line in page.splitlines() if line.startswith("- ")]
+
+    assert len(sentences) > 2000
+    assert not [sentence for sentence in sentences if re.search(r"[a-z]\(s\)", sentence)]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
-from ...rubrics.errors import MissingExtra, VenireError
+from ...rubrics.errors import MissingExtra, VenireError, count_words
 from ...rubrics.plugins import plugged_in
 from ..metrics.metric import GROUP as METRICS
 from ..metrics.metric import Metric
@@ -70,7 +70,7 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     notes = []
     if lost := len(ratings) - len(known):
         notes.append(
-            f"{lost} rating(s) match no judged answer: {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r} first"
+            f"{count_words(lost, 'rating')} without a judged answer: {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r} first"
         )
     numbers = known.assign(value=pd.to_numeric(known["value"], errors="coerce")).dropna(subset=["value"])
     composite = numbers.groupby(["case", "rater"], sort=False)["value"].mean().reset_index()
@@ -143,7 +143,7 @@ def _set_rows(
         estimate = (
             zscored_icc(long, jackknife=Jackknife(by="group"))
             if len(paired) > 1
-            else undefined(f"{len(paired)} answer(s) with both", method=METHOD)
+            else undefined(f"{count_words(len(paired), 'answer')} with both", method=METHOD)
         )
         rows.append(MeasureAgreement(name, measure, estimate.out_of(len(people))))
     if usable["rater"].nunique() > 1:

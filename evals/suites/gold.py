@@ -219,7 +219,7 @@ def gold_tables(gold: GoldFilter) -> list[Table]:
 def gold_sentences(gold: GoldFilter) -> list[str]:
     movers = gold.moved
     sentences = [
-        f"The ranking changes: {', '.join(movers)} stand(s) elsewhere."
+        f"The ranking changes: {', '.join(movers)} move."
         if movers
         else "The ranking is the same with and without."
     ]

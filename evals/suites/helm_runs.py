@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from ...orchestration.record.private_files import write_atomically
-from ...rubrics.errors import InvalidFile
+from ...rubrics.errors import InvalidFile, count_words
 from ...rubrics.files import nearest, read_text
 from ..report.files import csv_text
 from .score_table import Direction
@@ -113,7 +113,7 @@ def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
         runs[run.scenario, run.system] = run
         if run.other_split:
             notes.append(
-                f"{run.folder.name}: {run.other_split} instance(s) of another split than {run.split} are left out, as HELM does"
+                f"{run.folder.name}: left out, as HELM does: {count_words(run.other_split, 'instance')} of another split than {run.split}"
             )
     if not runs:
         raise InvalidFile(

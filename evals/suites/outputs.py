@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...rubrics.errors import InvalidFile
+from ...rubrics.errors import InvalidFile, count_words
 from ...rubrics.files import near_column, nearest
 from ...rubrics.rows import read_rows
 
@@ -47,7 +47,9 @@ def load_recorded(
         for file in files:
             elsewhere = _read(file, name, scenario, columns, scenarios, recorded)
             if elsewhere:
-                notes.append(f"{file.name}: {elsewhere} output(s) are of scenarios that are not in the suite")
+                notes.append(
+                    f"{file.name}: {count_words(elsewhere, 'output')} of scenarios that are not in the suite"
+                )
     return recorded, notes
 
 

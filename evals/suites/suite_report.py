@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
+from ...rubrics.errors import count_words
 from ..report.charts import score_heatmap
 from ..report.drawing import COLOURS, INK, Figure, clip
 from ..report.files import write_folder
@@ -132,17 +133,17 @@ def suite_sentences(results: SuiteResults) -> list[str]:
 
 def _failures(results: SuiteResults) -> list[str]:
     words = {
-        "unparsed": "could not be read: they earn nothing",
-        "failed": "never came: the system could not be reached; they are left out, and --retry asks again",
-        "hung": "have no verdict: the jury is hung, and they have no score",
-        "unjudged": "were not put before the jury: they have no score",
+        "unparsed": "could not be read and count as wrong",
+        "failed": "never came because the system could not be reached; left out, and --retry asks again",
+        "hung": "without a verdict: the jury is hung, so there is no score",
+        "unjudged": "not put before the jury, so there is no score",
     }
     sentences = []
     for status, meaning in words.items():
         by = {result.scenario.name: result.count(status) for result in results.scored if result.count(status)}
         if by:
             counts = ", ".join(f"{name} {number}" for name, number in by.items())
-            sentences.append(f"{sum(by.values())} answer(s) {meaning} ({counts}).")
+            sentences.append(f"{count_words(sum(by.values()), 'answer')} {meaning} ({counts}).")
     lost = sum(
         score.lost
         for result in results.scored
@@ -150,9 +151,7 @@ def _failures(results: SuiteResults) -> list[str]:
         for score in system.cases.values()
     )
     if lost:
-        sentences.append(
-            f"{lost} rating(s) of jurors were lost; the scores are the means of those that are there."
-        )
+        sentences.append(f"Lost: {count_words(lost, 'rating')} of jurors. Scores are means of the others.")
     return sentences
 
 

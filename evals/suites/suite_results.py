@@ -15,7 +15,7 @@ from ...orchestration.record.store import run_exists
 from ...orchestration.transcript import Transcript
 from ...orchestration.verdict import Verdict
 from ...personas.jury import ModelSettings
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import VenireError, count_words
 from ..statistics.draws import Draws
 from . import ANSWERS, VERDICTS
 from .board import Board, TieRule, board
@@ -76,7 +76,7 @@ def suite_results(
             judged_rows += _judged_rows(part, answers, systems)
             if stale := judgements.stale:
                 notes.append(
-                    f"{part.name}: {stale} answer(s) changed since they were judged: run the suite again"
+                    f"{part.name}: {count_words(stale, 'answer')} changed after judging: run the suite again"
                 )
     finally:
         for store in (answers_store, verdicts_store):

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
+from ...rubrics.errors import count_words
 from ..report.section import estimate_json
 from ..report.terminal import estimate_words
 from ..statistics.significance import signed_number
@@ -207,18 +208,20 @@ def scored_sentences(scored: ScoredScenario) -> list[str]:
     sentences.append(f"The baseline (constant) answers {scored.constant[:60]!r} to every case.")
     unread = sum(system.count("unparsed") for system in scored.systems)
     if unread:
-        sentences.append(
-            f"{unread} answer(s) could not be read: they earn nothing, and are no class of their own making."
-        )
+        sentences.append(f"Could not be read and count as wrong: {count_words(unread, 'answer')}.")
     if missing := sum(system.missing for system in scored.systems):
-        sentences.append(f"{missing} case(s) have no output of a system; they are left out of its score.")
+        sentences.append(
+            f"Without an output of a system, and left out of its score: {count_words(missing, 'case')}."
+        )
     outputs = scored.outputs
     if outputs is None:
         return sentences
     if outputs.unknown:
-        sentences.append(f"{len(outputs.unknown)} output(s) match no case: {', '.join(outputs.unknown[:5])}.")
+        sentences.append(
+            f"{count_words(len(outputs.unknown), 'output')} without a case: {', '.join(outputs.unknown[:5])}."
+        )
     if outputs.other:
-        sentences.append(f"{outputs.other} output(s) are of other scenarios.")
+        sentences.append(f"Of other scenarios: {count_words(outputs.other, 'output')}.")
     return sentences
 
 

@@ -291,7 +291,7 @@ def test_recorded_outputs_are_scored_with_baselines_beside(tmp_path: Path) -> No
     assert (found["unknown_cases"], found["other_scenarios"]) == (["99"], 1)
 
     shown = venire("suite", "score", "research.yaml", "outputs.jsonl", cwd=tmp_path).stdout
-    assert "5 answer(s) could not be read" in shown and "answers 'yes' to every case" in shown
+    assert "count as wrong: 5 answers" in shown and "answers 'yes' to every case" in shown
     board = json.loads(venire("suite", "table", "scores.csv", "--json", cwd=tmp_path).stdout)
     assert board["systems"]["careful"]["macro"] == 0.5
 
