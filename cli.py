@@ -16,7 +16,7 @@ from .commands.comparing import agreement, compare
 from .commands.improving import optimise, plant, train
 from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
 from .commands.measuring import align, metrics, winrate
-from .commands.rating import rate
+from .commands.rating import rate, sit
 from .commands.reading import export, inspect, show
 from .commands.replaying import pressure, replay
 from .commands.running import demo, merge, run, status
@@ -29,7 +29,7 @@ from .commands.triaging import triage
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Start": (demo, new, import_command),
-    "Judge": (run, status, merge, serve, mcp),
+    "Judge": (run, sit, status, merge, serve, mcp),
     "Read": (show, inspect, claims, export),
     "Ask what if": (replay, pressure),
     "Hold against people": (rate, compare, agreement, calibrate, threshold, triage),

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY, secret TEXT NOT NULL U
 CREATE TABLE IF NOT EXISTS contents (hash TEXT PRIMARY KEY, content TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tasks (
   id INTEGER PRIMARY KEY, person TEXT NOT NULL, address TEXT NOT NULL, case_id TEXT NOT NULL, sheet TEXT NOT NULL,
-  place INTEGER NOT NULL, asked_at REAL NOT NULL, done_at REAL, UNIQUE (person, address));
+  place INTEGER NOT NULL, asked_at REAL NOT NULL, done_at REAL, withdrawn_at REAL, UNIQUE (person, address));
 CREATE INDEX IF NOT EXISTS tasks_in_order ON tasks (person, place);
 CREATE TABLE IF NOT EXISTS clicks (
   id INTEGER PRIMARY KEY, click TEXT NOT NULL UNIQUE, task INTEGER NOT NULL REFERENCES tasks, attribute TEXT NOT NULL,
@@ -79,6 +79,30 @@ class DeskTask(NamedTuple):
     case: str
     place: int
     done_at: float | None
+    withdrawn_at: float | None
+    """Since when nobody waits for it any more."""
+
+
+class SeatedPerson(NamedTuple):
+    """How a person who holds a seat stands with her ballots."""
+
+    name: str
+    waiting: int
+    given: int
+    seconds: float
+    """How long she looked at what she was asked."""
+
+    def __str__(self) -> str:
+        waits = f"{self.waiting} ballot{' waits' if self.waiting == 1 else 's wait'} for {self.name}"
+        return f"{waits}; {self.given} given in {self.seconds / 60:.0f} min" if self.given else waits
+
+
+class Parked(Exception):
+    """A deliberation that can go on only when a person has answered. Nothing is wrong with it."""
+
+    def __init__(self, person: str) -> None:
+        super().__init__(f"{person} is asked")
+        self.person = person
 
 
 class Click(NamedTuple):
@@ -94,7 +118,7 @@ class Click(NamedTuple):
     made_at: float
 
 
-_TASK = "SELECT id, person, case_id, place, done_at FROM tasks"
+_TASK = "SELECT id, person, case_id, place, done_at, withdrawn_at FROM tasks"
 
 
 class Desk:
@@ -180,7 +204,7 @@ class Desk:
     def open_place(self, person: str, after: int = -1) -> int | None:
         """The place of the first task that is not done, looking on from `after` and then from the beginning."""
         places = self.rows(
-            "SELECT place FROM tasks WHERE person = ? AND done_at IS NULL ORDER BY place <= ?, place LIMIT 1",
+            "SELECT place FROM tasks WHERE person = ? AND done_at IS NULL AND withdrawn_at IS NULL ORDER BY place <= ?, place LIMIT 1",
             *(person, after),
         )
         return places[0][0] if places else None
@@ -232,6 +256,19 @@ class Desk:
         if done != (task.done_at is not None):
             self.rows("UPDATE tasks SET done_at = ? WHERE id = ?", time.time() if done else None, task.id)
 
+    def withdraw(self, task: DeskTask) -> None:
+        """Ask for it no more."""
+        self.rows("UPDATE tasks SET withdrawn_at = ? WHERE id = ? AND done_at IS NULL", time.time(), task.id)
+
+    def seats(self) -> list[SeatedPerson]:
+        """Everybody who was asked, with what waits for her and what she gave."""
+        rows = self.rows(
+            "SELECT person, sum(done_at IS NULL AND withdrawn_at IS NULL), count(done_at), "
+            "(SELECT coalesce(sum(seconds), 0) FROM clicks JOIN tasks AS mine ON mine.id = task WHERE mine.person = tasks.person) "
+            "FROM tasks GROUP BY person ORDER BY person"
+        )
+        return [SeatedPerson(*row) for row in rows]
+
     def seconds(self, task: DeskTask) -> float:
         """How long its sheet was looked at."""
         ((seconds,),) = self.rows("SELECT coalesce(sum(seconds), 0) FROM clicks WHERE task = ?", task.id)
@@ -262,3 +299,21 @@ def asked_now(rubric: Rubric, asked: Sequence[str], answers: Mapping[str, Mappin
         ):
             names.append(name)
     return names
+
+
+def seated_people(run: object) -> list[SeatedPerson]:
+    """Those who hold a seat in the run in a directory; nobody where there is no desk."""
+    if not isinstance(run, Path) or not (run / FILE).exists():
+        return []
+    desk = Desk(run)
+    try:
+        return desk.seats()
+    finally:
+        desk.close()
+
+
+def await_answers(run: object, *, every: float = 1.0) -> None:
+    """Return when somebody has answered, or a minute has passed: a wait may be over."""
+    before, until = [person.given for person in seated_people(run)], time.monotonic() + 60
+    while time.monotonic() < until and [person.given for person in seated_people(run)] == before:
+        time.sleep(every)

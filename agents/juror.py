@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,7 @@ from .answers import legal_attributes
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
+from .model import Context
 from .orchestrator import NAME
 from .prompting import (
     PROMPTS,
@@ -95,7 +97,14 @@ class Juror:
             )
 
         return await self._answer(
-            brief, asked, ask, round=1, confidence=confidence, repeat=repeat, name=name or self.name
+            brief,
+            asked,
+            ask,
+            round=1,
+            confidence=confidence,
+            repeat=repeat,
+            name=name or self.name,
+            context=Context(notes=_notes(examples, nonce=brief.nonce)),
         )
 
     def overflow(self, brief: Brief) -> str | None:
@@ -138,8 +147,16 @@ class Juror:
 
             return fit_statements(room, tail, heard, asked, brief.nonce)
 
+        questioned = (f"The orchestrator asks about {each.attribute}: {each.text}" for each in questions)
         return await self._answer(
-            brief, asked, ask, round=round, held=_values(own), saw=_entries(heard), repeat=repeat
+            brief,
+            asked,
+            ask,
+            round=round,
+            held=_values(own),
+            saw=_entries(heard),
+            repeat=repeat,
+            context=_context(own, heard, *_notes(notice, nonce=brief.nonce), *questioned),
         )
 
     async def join(
@@ -169,7 +186,15 @@ class Juror:
 
             return fit_statements(room, tail, heard, asked, brief.nonce)
 
-        return await self._answer(brief, asked, ask, round=round, saw=_entries(heard), repeat=repeat)
+        return await self._answer(
+            brief,
+            asked,
+            ask,
+            round=round,
+            saw=_entries(heard),
+            repeat=repeat,
+            context=_context({}, heard, *_notes(notice, examples, nonce=brief.nonce)),
+        )
 
     async def argue(
         self,
@@ -192,7 +217,18 @@ class Juror:
             named = ("better", "too severe") if side == "high" else ("worse", "too lenient")
         parts = {"side": named[0], "against": named[1], "moved": words("moved") if own else ""}
         return await self.ask(
-            brief, asked, brief.prompts, "advocate", round=round, own=own or None, heard=heard, parts=parts
+            brief,
+            asked,
+            brief.prompts,
+            "advocate",
+            round=round,
+            own=own or None,
+            heard=heard,
+            parts=parts,
+            notes=(
+                f"You are an advocate: make the strongest honest case that the text is {named[0]} than the other "
+                f"side makes it out to be, and that the other side is {named[1]}.",
+            ),
         )
 
     async def vote(
@@ -213,6 +249,7 @@ class Juror:
         heard: Sequence[Statement] = (),
         parts: Mapping[str, object] | None = None,
         quotes: Mapping[str, str] | None = None,
+        notes: Sequence[str] = (),
         repeat: int = 0,
     ) -> Turn:
         """A ballot on `asked` in answer to any prompt, such as one that a protocol brings.
@@ -225,6 +262,7 @@ class Juror:
             heard: What it may read of the others: each statement is fenced, and shortened where the model reads little.
             parts: The protocol's own words. Nothing in them can pass for a marker.
             quotes: Words of a case or a model, by the name of their place: fenced.
+            notes: What a person in the seat is told in place of the prompt.
         """
 
         votes = own or {}
@@ -249,8 +287,16 @@ class Juror:
             return fit_statements(room, tail, heard, asked, brief.nonce)
 
         held = None if own is None else _values(own)
+        told = (*notes, *(f"{name}: {text}" for name, text in (quotes or {}).items()))
         return await self._answer(
-            brief, asked, render, round=round, held=held, saw=_entries(heard), repeat=repeat
+            brief,
+            asked,
+            render,
+            round=round,
+            held=held,
+            saw=_entries(heard),
+            repeat=repeat,
+            context=_context(votes, heard, *told),
         )
 
     async def challenge(
@@ -262,7 +308,10 @@ class Juror:
             agreed = "\n".join(f"- {name}: {own[name].value}" for name in asked)
             return words("challenge", stance=self._stance, agreed=agreed, asked=names, form=form)
 
-        return await self._answer(brief, asked, ask, round=round, held=_values(own), saw=saw)
+        told = "Everyone gave the same score at once. Make the strongest honest case against it; then keep your score or change it."
+        return await self._answer(
+            brief, asked, ask, round=round, held=_values(own), saw=saw, context=_context(own, (), told)
+        )
 
     async def _answer(
         self,
@@ -276,11 +325,12 @@ class Juror:
         confidence: bool = False,
         repeat: int = 0,
         name: str | None = None,
+        context: Context = Context(),  # noqa: B008
     ) -> Turn:
         """The seat's answer; of a pair, to the outputs in the order in which this seat is shown them."""
         answer = partial(
             self._answer_to, brief, asked, ask, round=round, held=held, saw=saw, confidence=confidence, repeat=repeat,
-            name=name or self.name,
+            name=name or self.name, context=context,
         )  # fmt: skip
         first = brief.first(self._place + repeat)
         if first is None or not self.gateway.reads_prompts:
@@ -303,6 +353,7 @@ class Juror:
         confidence: bool,
         repeat: int,
         name: str,
+        context: Context,
     ) -> Turn:
         """The seat's answer to the case, `first` of its outputs shown first where it is a pair."""
         asked, text = tuple(asked), brief.text_with(first)
@@ -321,7 +372,8 @@ class Juror:
                 juror=name, round=round, reason="too_long", detail=too_long, asked=asked, saw=saw
             )
             return Turn(answer, Receipt())
-        prompt = Prompt(system, text, tail, brief.subject(self.name, able, round=round), brief.nonce)
+        subject = brief.subject(self.name, able, round=round, context=replace(context, first=first))
+        prompt = Prompt(system, text, tail, subject, brief.nonce)
         try:
             filled = await self.gateway.fill(prompt, shape, check=check, repeat=repeat)
         except FillFailed as failed:
@@ -402,6 +454,15 @@ def _stance(persona: Persona | None) -> str:
 
 def _entries(heard: Sequence[Statement]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(statement.entry for statement in heard))
+
+
+def _context(own: Mapping[str, Vote], heard: Sequence[Statement], *notes: str) -> Context:
+    return Context(tuple(own.values()), tuple((each.label, each.vote) for each in heard), notes)
+
+
+def _notes(*texts: str, nonce: str) -> tuple[str, ...]:
+    """What a prompt tells beside the votes, without its markers: nobody but a model needs them."""
+    return tuple(told for text in texts if (told := re.sub(rf"\[\[[^\n]*{nonce}\]\]\n?", "", text).strip()))
 
 
 def _values(own: Mapping[str, Vote]) -> dict[str, Value]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from ..rubrics.ballot import AbstentionReason, Schema
-from ..rubrics.case import Exhibit
+from ..rubrics.ballot import AbstentionReason, Schema, Vote
+from ..rubrics.case import Exhibit, Label
 from ..rubrics.claim import Claim
 from ..rubrics.rubric import Rubric
 
@@ -41,6 +41,20 @@ SubjectKind = Literal["ballot", "ledger", "decision", "extraction", "verificatio
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """What a seat may know beside the case when it is asked, for those who read no prompt."""
+
+    own: tuple[Vote, ...] = ()
+    """Its own votes so far."""
+    heard: tuple[tuple[str, Vote], ...] = ()
+    """The others' votes, each under the label that the protocol gives."""
+    notes: tuple[str, ...] = ()
+    """What else it is told: a question of the orchestrator's, the side that it argues for."""
+    first: Label | None = None
+    """Which output of a pair is shown first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """What a request is about, for providers that are not language models and read no prompt."""
 
@@ -54,6 +68,7 @@ class Subject:
     kind: SubjectKind = "ballot"
     claims: tuple[Claim, ...] = ()
     """Of a verification: the claims to check against the exhibits."""
+    context: Context = Context()
 
 
 class Sampling(dict[str, Any]):
@@ -89,8 +104,8 @@ class Request:
         )
         schema = "null" if self.schema is None else f'"{digest(self.schema.text)}"'
         parts = f"[{json_text(self.model)}, [{messages}], {schema}, {self.settings.text}, {self.repeat}"
-        if self.subject is not None and self.model.startswith("recorded/"):
-            # A recorded juror is asked by case and seat, not by words: two cases may have the same words.
+        if self.subject is not None and self.model.startswith(("recorded/", "person/")):
+            # A recorded juror, or a person, is asked by case and seat, not by words: two cases may have the same words.
             parts += f", {json.dumps([self.subject.case, self.subject.seat])}"
         return _sha256(f"{parts}]")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ from .answers import legal_attributes
 from .budget import LimitReached
 from .cost import Receipt
 from .gateway import FillFailed, ModelGateway, Prompt
-from .model import Message, Reply, Subject
+from .model import Context, Message, Reply, Subject
 from .prompting import Brief, Statement, fit_statements, form_of, same_words, words
 
 NAME = "orchestrator"
@@ -224,7 +224,9 @@ class Orchestrator:
         body = fit_statements(window.room(system, text), tail, heard, subject.asked, brief.nonce)
         if too_long := window.overflow(system, text, body):
             return Silence("too_long", too_long, Receipt())
-        return Prompt(system, text, body, subject, brief.nonce)
+        heard_votes = tuple((each.label, each.vote) for each in heard)
+        shown = Context(heard=heard_votes, notes=tuple(self._bench.split("\n")), first=brief.first(None))
+        return Prompt(system, text, body, replace(subject, context=shown), brief.nonce)
 
 
 def _limit_silence(reached: LimitReached) -> Silence:

@@ -24,7 +24,7 @@ from ..rubrics.case import Case, Exhibit, Label, coin
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value
 from .instructions import attempts_to_instruct
-from .model import CachedText, Message, Subject
+from .model import CachedText, Context, Message, Subject
 from .tokens import estimated_tokens
 
 _HTML = (
@@ -236,8 +236,9 @@ class Brief:
         *,
         round: int,
         kind: Literal["ballot", "ledger", "decision"] = "ballot",
+        context: Context = Context(),  # noqa: B008
     ) -> Subject:
-        return Subject(self.case, seat, self.rubric, self.exhibits, asked, round, kind)
+        return Subject(self.case, seat, self.rubric, self.exhibits, asked, round, kind, context=context)
 
 
 def prompts_for(rubric: Rubric) -> Prompts:

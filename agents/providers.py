@@ -12,13 +12,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..personas.jury import ModelSettings
 from ..rubrics.errors import ModelUnreachable, VenireError
 from .budget import BudgetSpent, LimitReached, Meter
 from .clients.keys import address_without_secrets, key_from, redact_secrets, sent_secrets
+from .clients.person import PersonClient
 from .cost import Price
+from .desk import Parked
 from .model import ModelFailure, Reply, Request, TransientFailure, Usage, reply_too_long
 from .model_client import ModelClient, factory_for
 from .pacing import AdmissionQueue, RateLimiter, Slots
@@ -154,7 +157,7 @@ class RateLimitedClient:
             if failure.received is not None:
                 failure.received = self._in_plain_text(failure.received)
             raise
-        except (VenireError, BudgetSpent, LimitReached):
+        except (VenireError, BudgetSpent, LimitReached, Parked):
             raise
         except Exception as error:
             said = self._plain(f"{type(error).__name__}: {error}")[:300]
@@ -192,12 +195,15 @@ class Providers:
         slots: Callable[[ProviderKey], Slots] | None = None,
         needs_keys: bool = True,
         batch: BatchSettings | None = None,
+        desk: Path | None = None,
     ) -> None:
         """With `batch`, requests go through their providers' batch interfaces.
 
         With `needs_keys=False`, clients are opened without their keys: nothing may be sent, prices can be asked."""
         self._needs_keys = needs_keys
         self._batch = batch
+        self.desk = desk
+        """The directory with the desk of the people who hold a seat; None where nobody can be asked."""
         self.prices = prices or {}
         self.tracing = tracing or current_tracing()
         self._in_flight = in_flight
@@ -231,9 +237,12 @@ class Providers:
             settings.api_key_env,
             model if factory.per_model else None,
             settings.adapter,
+            *([settings.wait] if settings.wait else []),
         )
         if key not in self._open:
             client = factory.connect(settings)
+            if isinstance(client, PersonClient):
+                client.folder = self.desk
             if self._batch is not None:
                 # Imported late: few runs go in batches.
                 from .clients.batch import batch_client

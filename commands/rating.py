@@ -1,4 +1,4 @@
-"""People at the table: rate (people rate cases in the browser)."""
+"""People at the table: rate (people rate cases in the browser) and sit (a person in a seat of a jury)."""
 
 from __future__ import annotations
 
@@ -77,6 +77,38 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
         if not people:
             raise VenireError("nobody rates", remedy="name who does: --raters abel,boyd")
         serve_desk(desk, people, _address(options), partial(say, err=True), rating=True)
+    finally:
+        desk.close()
+
+
+@click.command(short_help="The ballots that wait for a person who holds a seat.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--as", "people", multiple=True, required=True, metavar="NAME", help="Who sits; repeatable.")
+@click.option("--close", is_flag=True, help="Let no link of this run in any more.")
+@with_options(*_SERVED)
+def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None:
+    """Serve the ballots of RUN that wait for a person, until Ctrl-C. `venire run` goes on with what she sent."""
+    from ..agents.desk import FILE, Desk
+    from ..evals.rating.server import serve_desk
+    from ..rubrics.errors import VenireError
+    from ..rubrics.files import nearest
+
+    if not (run / FILE).exists():
+        raise VenireError(
+            f"nobody holds a seat in {run}, or no case has come to a person's turn",
+            remedy="write model: person/NAME on a seat of the jury, and run it first",
+        )
+    desk = Desk(run)
+    try:
+        asked = desk.counts()
+        for name in people:
+            if name not in asked:
+                raise VenireError(f"nothing was ever asked of {name!r}", remedy=nearest(name, asked))
+        if close:
+            desk.revoke_links()
+            say("closed: no link leads in any more", err=True)
+            return
+        serve_desk(desk, list(people), _address(options), partial(say, err=True), rating=False, only=True)
     finally:
         desk.close()
 

@@ -126,6 +126,9 @@ _MANY = 20_000
 )
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
 @RETRY
+@click.option(
+    "--watch", is_flag=True, help="Stay while people who hold a seat have ballots to give; go on with each."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--executor",
@@ -145,6 +148,7 @@ _MANY = 20_000
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from ..agents.cost import load_prices
+    from ..agents.desk import await_answers, seated_people
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
@@ -181,6 +185,9 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         cluster=cluster_of(options["executor"], options["ray_address"], options["workers"]),
     )
     ended = run_session(session, console(stderr=True), quiet=options["quiet"])
+    while options["watch"] and ended.parked and not ended.limit:
+        await_answers(output)
+        ended = run_session(session, console(stderr=True), quiet=options["quiet"])
     stopped = ended.limit is not None and ended.limit in signal.Signals.__members__
     if stopped and not options["as_json"]:
         say(f"the scores so far: venire show {output}")
@@ -189,6 +196,8 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     else:
         # The models that were not reached are named on stderr, below.
         report(output, as_json=options["as_json"], unreached=False)
+    for person in seated_people(output) if ended.parked else ():
+        say(f"{person}: venire sit {output} --as {person.name}", err=True)
     missed = heard = 0
     if required or options["junit"]:
         from ..orchestration.reading.requirements import write_junit

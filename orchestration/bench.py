@@ -65,6 +65,19 @@ class Court:
             limited = jury.limits.max_usd is not None or self.budget.max_usd is not None
             if limited and not provider.client.reports_cost and provider.price(model) is None:
                 raise unknown_price(model)
+        people = [settings for settings in asked if settings.is_person]
+        if people and self.providers.desk is None:
+            raise VenireError(
+                f"{people[0].model!r} is a person, and there is no desk to ask her at",
+                remedy="hear the cases with venire run, into a directory, in this process and not redacted",
+            )
+        if people and jury.protocol == "decompose-verify":
+            raise VenireError("a person cannot list or check claims", remedy="choose another protocol")
+        if orchestrated and jury.orchestrator.is_person and jury.protocol.startswith("magentic"):
+            raise VenireError(
+                "a person cannot fill in the ledgers of Magentic-One",
+                remedy="give the orchestrator a language model; a person may preside over orchestrated, moderated or debate",
+            )
         if orchestrated and self.providers.get(jury.orchestrator).client.votes_only:
             raise VenireError(
                 f"{jury.orchestrator.model!r} can vote, but not preside over a jury",

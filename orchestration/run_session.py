@@ -225,6 +225,9 @@ def _providers(session: RunSession, console: Console) -> Providers:
         tracing=tracing_to(session.trace) if session.trace else None,
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
         batch=session.batch,
+        desk=session.folder
+        if isinstance(session.folder, Path) and session.executor == "local" and not session.redact
+        else None,
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from ..agents.budget import BudgetSpent
 from ..agents.cost import Price
+from ..agents.desk import Parked
 from ..personas.jury import Jury
 from ..rubrics.case import Case
 from ..rubrics.rubric import Rubric
@@ -98,9 +99,9 @@ async def hear_cases(
         if isinstance(result, BaseException) and not isinstance(result, BudgetSpent):
             raise result
     limit = next((result.limit for result in results if isinstance(result, BudgetSpent)), None)
-    if limit is None:
+    if limit is None and not tally.parked:
         await store.complete()
-    return RunResult(tally.heard, tally.skipped, limit)
+    return RunResult(tally.heard, tally.skipped, limit, tally.parked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ class RunResult:
     heard: int
     skipped: int
     limit: str | None
+    parked: int = 0
+    """Deliberations that wait for a person's answer."""
 
 
 class Progress(Protocol):
@@ -135,7 +138,7 @@ class _Tally:
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._changed = 0
-        self.heard = self.skipped = 0
+        self.heard = self.skipped = self.parked = 0
 
     def count_change(self, case: str, parts: str) -> None:
         self._changed += 1
@@ -260,7 +263,9 @@ async def _hear_next(
         progress.count_skipped(case.id, arm.jury.name)
         return False
     await _note_change(case, fingerprint, heard, arm, store, tally)
-    unfinished.begin(arm.number, arm.jury.name, case, fingerprint)
+    if not any(seat.is_person for seat in arm.jury.seats):
+        # Nobody may read the others' votes on a case before a person has given hers.
+        unfinished.begin(arm.number, arm.jury.name, case, fingerprint)
     try:
         transcript = await executor.hear(case, arm.jury)
         unfinished.end(arm.jury.name, case)
@@ -272,6 +277,10 @@ async def _hear_next(
             position=position,
             follows=heard.number if heard else 0,
         )
+    except Parked:
+        # Set aside: replayed over the recorded calls when her answer is there.
+        tally.parked += 1
+        return False
     except BudgetSpent:
         raise
     except Exception:

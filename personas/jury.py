@@ -58,6 +58,8 @@ COUNTING_SYNONYMS = {"majority": "mode"}
 PairOrder = Literal["balanced", "both", "fixed"]
 LATER_FIELDS = (
     "max_reply",
+    "wait",
+    "usd_per_hour",
     "alternates",
     "extracts",
     "adapter",
@@ -97,6 +99,10 @@ class ModelSettings(BaseModel):
     """The model's context window in tokens, where it is not known from its name."""
     max_reply: int = Field(default=2_000_000, gt=0)
     """Bytes of one reply at the most; a longer one is an abstention."""
+    wait: str | None = Field(default=None, pattern=r"^[1-9][0-9]*[smhdw]$")
+    """Of a person: how long she is waited for, such as 36h or 2d; then the seat abstains. Without it, for ever."""
+    usd_per_hour: float | None = Field(default=None, ge=0)
+    """Of a person: what an hour of her time costs."""
     alternates: tuple[str, ...] = ()
     """Model strings, asked in turn for a case that the model fails: it refuses, cannot be reached or read."""
 
@@ -124,6 +130,28 @@ class ModelSettings(BaseModel):
             if name in fields and getattr(self, name) == type(self).model_fields[name].default:
                 del fields[name]
         return fields
+
+    @model_validator(mode="after")
+    def _waits_for_people_only(self) -> Self:
+        for name in ("wait", "usd_per_hour"):
+            if getattr(self, name) is not None and not self.is_person:
+                raise wrong(
+                    "only a person is waited for and paid by the hour\nwrite model: person/NAME, or remove it",
+                    name,
+                )
+        return self
+
+    @property
+    def is_person(self) -> bool:
+        """Whether a person answers, and no model."""
+        return (self.model or "").partition("/")[0] == "person"
+
+    @property
+    def wait_seconds(self) -> float | None:
+        """How long a person is waited for; None for ever."""
+        if self.wait is None:
+            return None
+        return float(self.wait[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[self.wait[-1]]
 
     def __hash__(self) -> int:
         """So that what is made of a seat's settings can be kept by them, at little cost."""
@@ -180,6 +208,14 @@ class Seat(ModelSettings):
     a preference that does not hold in both orders is a tie; `fixed` shows output A first."""
     confederate: bool = False
     """Whether its votes are scripted to put the others under pressure: they are read and argued with, and never counted."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_person(cls, fields: Any) -> Any:
+        """`model: person` alone is the person that the seat is named for."""
+        if isinstance(fields, Mapping) and fields.get("model") == "person" and fields.get("name"):
+            return {**fields, "model": f"person/{fields['name']}"}
+        return fields
 
     @field_validator("persona", mode="before", json_schema_input_type=Persona | str | None)
     @classmethod

@@ -25,8 +25,9 @@ AbstentionReason = Literal[
     "limit",
     "too_long",
     "not_called",
+    "no_answer",
 ]
-"""`not_called`: whoever presides was satisfied before the seat was called on."""
+"""`not_called`: whoever presides was satisfied before the seat was called on. `no_answer`: a person did not answer in time."""
 
 
 class Quote(BaseModel):

@@ -112,7 +112,7 @@ def done_page(progress: PersonProgress, *, sitting: bool) -> str:
         words = "No case is assigned to you."
     return desk_page(
         "Done",
-        {},
+        {"data-reload": sitting},
         _bar(progress, ""),
         element(
             "main",

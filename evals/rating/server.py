@@ -264,6 +264,8 @@ class DeskServer:
             raise RequestError(422, "This is no answer to that question.", "")
         if sheet.seat and task.done_at is not None:
             raise RequestError(409, "Your vote was sent: it stands.", "")
+        if task.withdrawn_at is not None:
+            raise RequestError(409, "The jury went on without you: the time for this vote is over.", "")
         answers = self._desk.save(
             task, saved.click, saved.attribute, saved.part, saved.value, seconds=saved.seconds
         )
@@ -277,6 +279,8 @@ class DeskServer:
         task = self._own_task(request, read_body(_Send, await request_body(request), "a task", "a task").task)
         sheet = self._desk.sheet(task)
         open_names = missing_answers(self._rubric(sheet), sheet, self._desk.answers(task))
+        if task.withdrawn_at is not None:
+            raise RequestError(409, "The jury went on without you: the time for this vote is over.", "")
         if open_names or not sheet.seat:
             raise RequestError(422, f"Still open: {', '.join(open_names)}", "")
         self._desk.mark_done(task, True)

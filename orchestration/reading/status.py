@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...agents.cost import Cost
+from ...agents.desk import SeatedPerson, seated_people
 from ...rubrics.errors import safe
 from ..record import ArmProgress, Location, Store
 from ..transcript import UNREACHED, Abstained, Checked, Extracted, Said, Transcript
@@ -41,6 +42,8 @@ class Status:
     now: float
     unreached: tuple[UnreachedModel, ...] = ()
     """Models that deliberations lack because they could not be reached."""
+    people: tuple[SeatedPerson, ...] = ()
+    """Those who hold a seat, and what waits for them."""
 
     @property
     def last_activity(self) -> float | None:
@@ -87,6 +90,7 @@ def status(run: Location) -> Status:
             last_call=store.last_call(),
             now=now,
             unreached=tuple(unreached_models(store)),
+            people=tuple(seated_people(run)),
         )
     finally:
         store.release()
@@ -118,6 +122,7 @@ def status_json(found: Status) -> dict[str, Any]:
         "last_activity": None if last is None else datetime.fromtimestamp(last, UTC).isoformat(),
         "seconds_since_activity": None if last is None else max(0.0, found.now - last),
         "unreached": [model.json() for model in found.unreached],
+        "people": [person._asdict() for person in found.people],
     }
 
 
@@ -141,6 +146,8 @@ def show_status(found: Status, console: Console) -> None:
     console.print(table)
     spent = found.spent
     console.print(f"{spent.calls} calls, {spent.tokens} tokens ({spent.usage.cached} cached), {spent.price}")
+    for person in found.people:
+        console.print(safe(str(person)), markup=False, highlight=False, soft_wrap=True)
     for line in unreached_lines(found.unreached):
         console.print(line, soft_wrap=True)
     if found.redacted:

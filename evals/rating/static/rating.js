@@ -287,6 +287,7 @@ if (questions.length) choose(shown().find(isOpen) || shown()[0], false);
 send();
 if (body.dataset.reload !== undefined) setInterval(async () => {
   const page = await fetch(location.href).then((reply) => reply.ok ? reply.text() : "").catch(() => "");
-  const main = page && new DOMParser().parseFromString(page, "text/html").querySelector("main");
-  if (main) $("main").replaceChildren(...main.childNodes);
+  const fetched = page && new DOMParser().parseFromString(page, "text/html"), main = fetched && fetched.querySelector("main");
+  if (fetched && fetched.body.dataset.task !== undefined) location.reload();
+  else if (main) $("main").replaceChildren(...main.childNodes);
 }, 5000);

@@ -1,0 +1,289 @@
+"""A person in a seat: her deliberations are parked and replayed, and come to what they would have if she had answered at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from rating_desk import DeskProcess
+
+from venire.agents.desk import Desk
+from venire.cli import app
+from venire.evals.rating.server import missing_answers
+from venire.orchestration.record import Store
+
+CASES = int(os.environ.get("VENIRE_SEAT_CASES", "4"))
+LINES = [
+    {"accurate": {"score": 2, "rationale": "The dose is wrong.", "evidence": ["He had fever."]}, "thorough": {"score": 3, "rationale": "Much of it."}},
+    {"accurate": {"score": 3, "rationale": "The others read it rightly.", "moved_by": "the quote of the source"}, "thorough": {"score": 3, "rationale": "Much of it.", "moved_by": "nothing"}},
+]  # fmt: skip
+"""What ada says in her first round, and after it."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    rubric = {
+        "name": "notes",
+        "version": 1,
+        "scales": {"agree5": {"level": "ordinal", "anchors": {n: f"level {n}" for n in range(1, 6)}}},
+        "attributes": [
+            {"name": name, "question": f"Is it {name}?", "scale": "agree5"}
+            for name in ("accurate", "thorough")
+        ],
+    }
+    (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(rubric))
+    rows = [{"id": f"c{i:02}", "source": f"Fever of 39.{i}.", "output": f"He had fever. <script>window.ran=1</script> {i}"} for i in range(CASES)]  # fmt: skip
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "ada.yaml").write_text(yaml.safe_dump({"seats": {"ada": LINES}}))
+    return tmp_path
+
+
+def write_jury(folder: Path, protocol: str, ada: dict[str, Any], **more: Any) -> Path:
+    limits = {"max_rounds": 2, **({"max_replans": 0} if protocol.startswith("magentic") else {})}
+    seats = [{"name": "one", "model": "scripted"}, {"name": "two", "model": "scripted"}, {"name": "ada", **ada}]  # fmt: skip
+    jury = {"name": "bench", "protocol": protocol, "limits": limits, "seats": seats, "orchestrator": {"model": "scripted"}, **more}  # fmt: skip
+    file = folder / f"{protocol}-{ada['model'].partition('/')[0]}.yaml"
+    file.write_text(yaml.safe_dump(jury))
+    return file
+
+
+def run(folder: Path, jury: Path, output: str, *more: str) -> Result:
+    command = ["run", folder / "cases.jsonl", "--rubric", folder / "rubric.yaml", "--jury", jury, "-o", folder / output, "--quiet"]  # fmt: skip
+    result = CliRunner().invoke(app, [*map(str, command), *more], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def answer_all(folder: Path) -> int:
+    """Ada answers whatever waits for her, by her lines; how many ballots that were."""
+    desk = Desk(folder)
+    answered = 0
+    try:
+        while (place := desk.open_place("ada")) is not None:
+            task = desk.task("ada", place)
+            assert task is not None
+            sheet = desk.sheet(task)
+            assert sheet.own or not sheet.heard, "no other vote on her page before hers"
+            line = LINES[min(sheet.round, len(LINES)) - 1]
+            for name in sheet.asked:
+                for part in sheet.parts[name]:
+                    if part in line[name]:
+                        desk.save(task, f"{task.id}-{name}-{part}", name, part, line[name][part], seconds=30)
+            assert missing_answers(desk.rubric(sheet), sheet, desk.answers(task)) == []
+            desk.mark_done(task, True)
+            answered += 1
+    finally:
+        desk.close()
+    return answered
+
+
+def told(run: Path) -> dict[str, Any]:
+    """Every transcript without what it cost: the words, the votes, who saw what, and why it ended."""
+    store = Store.read(run)
+    try:
+        found = {
+            each.case: each.transcript.model_dump()
+            for each in store.finished_deliberations(after=0, most=10_000)
+        }
+    finally:
+        store.release()
+    return {case: _without_cost(transcript) for case, transcript in found.items()}
+
+
+def _without_cost(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_cost(each) for key, each in value.items() if key != "spent"}
+    return [_without_cost(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def calls(run: Path) -> int:
+    store = Store.read(run)
+    try:
+        return store.cost().calls
+    finally:
+        store.release()
+
+
+@pytest.mark.parametrize(
+    "protocol", ["orchestrated", "delphi", "moderated", "debate", "magentic-one", "panel"]
+)
+def test_a_parked_deliberation_ends_as_one_that_never_waited(project: Path, protocol: str) -> None:
+    at_once = run(project, write_jury(project, protocol, {"model": f"scripted/{project / 'ada.yaml'}"}), "at-once")  # fmt: skip
+    jury = write_jury(project, protocol, {"model": "person", "usd_per_hour": 120})
+    visits = 0
+    parked = run(project, jury, "parked")
+    assert f"{CASES} ballots wait for ada" in parked.stderr
+    assert told(project / "parked") == {}
+    while "for ada" in parked.stderr:
+        assert answer_all(project / "parked")
+        parked = run(project, jury, "parked")
+        visits += 1
+
+    assert told(project / "parked") == told(project / "at-once")
+    assert len(told(project / "at-once")) == CASES
+    assert calls(project / "parked") == calls(project / "at-once")
+    assert visits <= 3
+    assert at_once.stderr.count("ada") == 0
+    status = json.loads(CliRunner().invoke(app, ["status", str(project / "parked"), "--json"]).stdout)
+    (ada,) = status["people"]
+    assert ada["waiting"] == 0
+    assert status["known_usd"] == pytest.approx(120 * ada["seconds"] / 3600)
+
+
+def test_a_person_presides(project: Path) -> None:
+    jury = write_jury(project, "orchestrated", {"model": "scripted"}, orchestrator={"model": "person/bea"})
+    assert "for bea" in run(project, jury, "led").stderr
+    desk = Desk(project / "led")
+    for _ in range(8):
+        while (place := desk.open_place("bea")) is not None:
+            task = desk.task("bea", place)
+            assert task is not None
+            sheet = desk.sheet(task)
+            for name in sheet.asked:
+                for part, schema in sheet.parts[name].items():
+                    legal = schema.get("items", schema).get("enum") or [
+                        schema.get("items", schema).get("const")
+                    ]
+                    value = legal[:1] if schema.get("type") == "array" else legal[0] or "Because of the dose."
+                    desk.save(task, f"{task.id}-{name}-{part}", name, part, value, seconds=1)
+            assert missing_answers(desk.rubric(sheet), sheet, desk.answers(task)) == []
+            desk.mark_done(task, True)
+        if "for bea" not in run(project, jury, "led").stderr:
+            break
+    desk.close()
+
+    assert len(told(project / "led")) == CASES
+    wrong = write_jury(project, "magentic-one", {"model": "scripted"}, orchestrator={"model": "person/bea"})
+    command = ["run", project / "cases.jsonl", "--rubric", project / "rubric.yaml", "--jury", wrong, "-o", project / "m"]  # fmt: skip
+    refused = CliRunner().invoke(app, [*map(str, command)])
+    assert "cannot fill in the ledgers" in str(refused.exception)
+
+
+def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -> None:
+    rows = [{"id": f"other{i:03}", "output": f"Text {i}."} for i in range(200)]
+    (project / "others.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    both = (project / "cases.jsonl").read_text() + (project / "others.jsonl").read_text()
+    # Two arms: one with ada, one without. The second finishes though the first waits.
+    (project / "cases.jsonl").write_text(both)
+    jury = write_jury(project, "orchestrated", {"model": "person/ada", "wait": "2s"}, quorum=3)
+    free = yaml.safe_load(jury.read_text()) | {"name": "free", "quorum": 1}
+    free["seats"].pop()
+    (project / "free.yaml").write_text(yaml.safe_dump(free))
+    began = time.monotonic()
+    parked = run(project, jury, "both", "--jury", str(project / "free.yaml"))
+    assert f"{200 + CASES} ballots wait for ada" in parked.stderr
+    store = Store.read(project / "both")
+    done = {arm.arm: arm.done for arm in store.arm_progress(since=0)}
+    store.release()
+    assert done == {"bench": 0, "free": 200 + CASES}
+    time.sleep(max(0.0, 2.5 - (time.monotonic() - began)))
+
+    again = run(project, jury, "both", "--jury", str(project / "free.yaml"))
+
+    assert "for ada" not in again.stderr
+    shown = json.loads(CliRunner().invoke(app, ["show", str(project / "both"), "c00", "--arm", "bench", "--json"]).stdout)  # fmt: skip
+    (case,) = shown["cases"]
+    assert {(each["juror"], each["reason"]) for each in case["abstentions"]} == {("ada", "no_answer")}
+    assert {verdict["status"] for verdict in case["verdict"].values()} == {"hung"}, "two of a quorum of three"
+    desk = Desk(project / "both")
+    assert desk.open_place("ada") is None, "nobody asks her any more"
+    desk.close()
+
+
+def test_killed_between_her_blind_vote_and_her_revision(project: Path) -> None:
+    jury = write_jury(project, "orchestrated", {"model": "person/ada"})
+    run(
+        project, write_jury(project, "orchestrated", {"model": f"scripted/{project / 'ada.yaml'}"}), "at-once"
+    )
+    command = [sys.executable, "-m", "venire.cli", "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", str(jury), "-o", "killed", "--quiet", "--watch"]  # fmt: skip
+    watching = subprocess.Popen(command, cwd=project, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _until(lambda: (project / "killed" / "desk.sqlite").exists() and _waiting(project) == CASES)
+    answer_all(project / "killed")
+    _until(lambda: _waiting(project) > 0)
+    watching.send_signal(signal.SIGKILL)
+    watching.wait()
+    answer_all(project / "killed")
+
+    ended = run(project, jury, "killed", "--watch")
+
+    assert "for ada" not in ended.stderr
+    assert told(project / "killed") == told(project / "at-once")
+    assert calls(project / "killed") == calls(project / "at-once")
+
+
+def _waiting(project: Path) -> int:
+    desk = Desk(project / "killed")
+    try:
+        return sum(person.waiting for person in desk.seats())
+    finally:
+        desk.close()
+
+
+def _until(condition: Any) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on the path")
+    jury = write_jury(project, "orchestrated", {"model": "person/ada"})
+    run(project, jury, "sat")
+    desk = DeskProcess("sit", "sat", "--as", "ada", "--port", 0, people=1, folder=project)
+    try:
+        with playwright.sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            page = browser.new_page()
+            page.goto(desk.links["ada"])
+            page.locator(".question.now").wait_for()
+            assert "What has been said" not in page.content()
+            page.keyboard.press("1")
+            page.keyboard.press("1")
+            page.locator(".send").click()
+            page.get_by_text("Still open: accurate, thorough").wait_for()
+            for name in ("accurate", "thorough"):
+                page.locator(f"#q-{name} textarea[data-part=rationale]").fill(f"The {name} dose. <b>x</b>")
+            page.locator(".send").click()
+            page.wait_for_function("document.body.dataset.place === '1'")
+            # The case goes on by itself in the other process; the rest waits.
+            went_on = ["run", project / "cases.jsonl", "--rubric", project / "rubric.yaml", "--jury", jury, "-o", project / "sat", "--quiet"]  # fmt: skip
+            done = subprocess.run([sys.executable, "-m", "venire.cli", *map(str, went_on)], capture_output=True, text=True)  # fmt: skip
+            assert "for ada" in done.stderr
+            waiting = Desk(project / "sat")
+            task = waiting.task("ada", CASES)
+            waiting.close()
+            assert task is not None, "her first case came back to her"
+            page.goto(f"{desk.links['ada']}?at={CASES + 1}")
+            said = page.locator(".others").inner_text()
+            assert "You 1" in said
+            assert "one " in said
+            assert page.evaluate("window.ran") is None
+            assert (
+                page.locator("#q-accurate .moved_by").is_hidden() or page.locator("#q-accurate").count() == 0
+            )
+            name = page.locator(".question").first.get_attribute("data-attribute")
+            page.keyboard.press("4")
+            moved = page.locator(f"#q-{name} textarea[data-part=moved_by]")
+            assert moved.is_visible()
+            page.locator(f"#q-{name} textarea[data-part=rationale]").fill("I see.")
+            page.locator(".send").click()
+            page.get_by_text(re.compile("Still open")).wait_for()
+            browser.close()
+    finally:
+        desk.stop()
