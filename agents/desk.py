@@ -312,8 +312,13 @@ def seated_people(run: object) -> list[SeatedPerson]:
         desk.close()
 
 
-def await_answers(run: object, *, every: float = 1.0) -> None:
-    """Return when somebody has answered, or a minute has passed: a wait may be over."""
-    before, until = [person.given for person in seated_people(run)], time.monotonic() + 60
-    while time.monotonic() < until and [person.given for person in seated_people(run)] == before:
-        time.sleep(every)
+def answers_given(run: object) -> int:
+    """How many ballots people have sent to the run in a directory."""
+    return sum(person.given for person in seated_people(run))
+
+
+def await_answers(run: object, answered: int) -> None:
+    """Return when people have sent more than `answered` ballots, or a minute has passed: somebody's time may be up."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and answers_given(run) == answered:
+        time.sleep(1)

@@ -148,7 +148,7 @@ _MANY = 20_000
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from ..agents.cost import load_prices
-    from ..agents.desk import await_answers, seated_people
+    from ..agents.desk import answers_given, await_answers, seated_people
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
@@ -184,10 +184,12 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         batch=batch_settings(options["batch"], options["poll"]),
         cluster=cluster_of(options["executor"], options["ray_address"], options["workers"]),
     )
-    ended = run_session(session, console(stderr=True), quiet=options["quiet"])
-    while options["watch"] and ended.parked and not ended.limit:
-        await_answers(output)
+    while True:
+        answered = answers_given(output)
         ended = run_session(session, console(stderr=True), quiet=options["quiet"])
+        if not options["watch"] or not ended.parked or ended.limit:
+            break
+        await_answers(output, answered)
     stopped = ended.limit is not None and ended.limit in signal.Signals.__members__
     if stopped and not options["as_json"]:
         say(f"the scores so far: venire show {output}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from ..agents.desk import seated_people
 from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, fragment
 from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
@@ -192,7 +193,9 @@ class Inspector:
         reach = self._reach()
         effects = await self._deliberation_effects(reach)
         main = overview(self._name, arms, censuses, counts, looks[:12], reach, differences, effects)
-        return progress_section(self._store.unfinished_deliberations(GOING), arms), main
+        waiting = [person for person in seated_people(self._location) if person.waiting]
+        notes = [element("p", {"class": "waiting"}, str(person)) for person in waiting]
+        return fragment(notes), progress_section(self._store.unfinished_deliberations(GOING), arms), main
 
     async def _cases(self, request: web.Request) -> Sequence[Child]:
         search, finder = CaseSearch.of(request.query), self._finder()
