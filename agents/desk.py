@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
@@ -126,6 +127,11 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        if (folder / FILE).exists() and not os.access(folder, os.W_OK):
+            # On media that cannot be written, there is nobody to write meanwhile either.
+            address = f"file:{quote(str(folder / FILE))}?immutable=1"
+            self._database = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+            return
         try:
             folder.mkdir(parents=True, exist_ok=True)
             os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, _PRIVATE))

@@ -58,15 +58,15 @@ class PersonClient(ModelClient):
             alone = replace(subject, round=1, context=Context(first=subject.context.first))
             shape = ballot_shape(subject.rubric, subject.asked)
             form = ballot_schema(subject.rubric, subject.asked)["properties"]
-            task = self._answered(desk, alone, form, request.repeat)
-            blind = shape.model_validate(_filled(alone, form, desk.answers(task)))
+            task = self._sent_task(desk, alone, form, request.repeat)
+            blind = shape.model_validate(_ballot_answer(alone, form, desk.answers(task)))
             own = votes_from(blind, subject.exhibits)
             subject, seconds = replace(subject, context=replace(subject.context, own=own)), desk.seconds(task)
-        task = self._answered(desk, subject, properties, request.repeat)
+        task = self._sent_task(desk, subject, properties, request.repeat)
         usd = (self._settings.usd_per_hour or 0.0) * (seconds + desk.seconds(task)) / 3600
-        return Reply(text=json.dumps(_filled(subject, properties, desk.answers(task))), usd=usd)
+        return Reply(text=json.dumps(_ballot_answer(subject, properties, desk.answers(task))), usd=usd)
 
-    def _answered(self, desk: Desk, subject: Subject, properties: dict[str, Any], repeat: int) -> DeskTask:
+    def _sent_task(self, desk: Desk, subject: Subject, properties: dict[str, Any], repeat: int) -> DeskTask:
         """The task of what she is asked, which she has sent."""
         address = _address(subject, repeat)
         task = desk.task_at(self.name, address)
@@ -128,7 +128,7 @@ def _sheet(desk: Desk, subject: Subject, properties: dict[str, Any]) -> TaskShee
     )
 
 
-def _filled(subject: Subject, properties: dict[str, Any], answers: Answers) -> dict[str, Any]:
+def _ballot_answer(subject: Subject, properties: dict[str, Any], answers: Answers) -> dict[str, Any]:
     """Her answers in the form of a model's; what a condition kept from being asked does not apply."""
     asked = asked_now(subject.rubric, subject.asked, answers)
     filled: dict[str, Any] = {}
