@@ -264,7 +264,7 @@ def pair_sentences(report: PairReport) -> list[str]:
         )
     if report.equal:
         told.append(
-            f"{report.equal} pairs are of two equal outputs: a preference in one of them is for an order or a label."
+            f"{report.equal} {'pair is' if report.equal == 1 else 'pairs are'} of two equal outputs: a preference there is for an order or a label."
         )
     return told
 
