@@ -89,6 +89,7 @@ class Inspector:
             app.router.add_get(f"{root}/{page.name if page.path is None else page.path}", self._handler(page))
         app.router.add_get(f"{root}/case", self._case)
         app.router.add_get(f"{root}/compare", self._compare)
+        app.router.add_get(f"{root}/graph", self._graph)
         app.router.add_get(f"{root}/parent", self._beside_parent)
         app.router.add_get(f"{root}/study-figure", _figure_handler(self._study))
         app.router.add_get(f"{root}/board-figure", _figure_handler(self._board))
@@ -291,6 +292,17 @@ class Inspector:
             "compare",
             search,
             comparison_view(search, arms, self._store.case(case), sides),
+        )
+
+    async def _graph(self, request: web.Request) -> web.Response:
+        # networkx takes longer to import than most pages to make.
+        from .pages.graph import graph_view
+
+        search, case = CaseSearch.of(request.query), request.query.get("id", "")
+        arm = request.query.get("in_arm") or self._reader.arms_of(case)[0]
+        read = self._reader.read(case, arm)
+        return self._page(
+            f"{case}: graph", "graph", search, redaction_note(self._store), graph_view(search, read.verdict)
         )
 
     async def _people(self, request: web.Request) -> Sequence[Child]:

@@ -35,6 +35,7 @@ VIEWS = {
     "hung": "case?id=silent&in_arm=stances",
     "compare": "compare?id=overruled&a=stances&b=single",
     "people": "people",
+    "graph": "graph?id=persuaded&in_arm=stances",
 }
 
 

@@ -163,7 +163,8 @@ def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> 
         if other
         else None
     )  # fmt: skip
-    return element("nav", {"class": "arms", "aria-label": "Arms"}, links, compare)
+    graph = element("a", {"class": "compare", "href": search.address("graph", id=case, in_arm=arm)}, "graph")
+    return element("nav", {"class": "arms", "aria-label": "Arms"}, links, compare, graph)
 
 
 def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall]) -> str:
