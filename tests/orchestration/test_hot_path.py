@@ -15,7 +15,7 @@ from openai_server import ProviderServer, jury_of
 from server_juries import jury_at
 
 from venire import Case, Rubric, load_rubric
-from venire.agents.clients.server import _body, _reply
+from venire.agents.clients.server import chat_body, chat_reply
 from venire.agents.model import CachedText, Message, Reply, Request, Sampling, digest
 from venire.agents.prompting import brief
 from venire.orchestration.bench import Court
@@ -68,13 +68,13 @@ def test_a_body_is_the_request_as_json(settings: dict[str, object]) -> None:
         **({"temperature": 0.5, "seed": 9} if settings else {}),
         "response_format": {"type": "json_schema", "json_schema": named},
     }
-    assert _body(asked, "json_schema") == json.dumps(expected).encode()
+    assert chat_body(asked, "json_schema") == json.dumps(expected).encode()
 
 
 def test_an_answer_that_ends_in_half_a_character_is_still_read() -> None:
     raw = b'{"choices": [{"message": {"content": "cut \\ud83d"}, "finish_reason": "length"}]}'
 
-    reply = _reply(raw, 0.1)
+    reply = chat_reply(raw, 0.1)
 
     assert reply is not None and reply.text == "cut \ud83d" and reply.finish == "length"
 
