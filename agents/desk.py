@@ -186,15 +186,15 @@ class Desk:
 
     # Tasks
 
-    def add_tasks(self, person: str, sheets: Iterable[tuple[str, TaskSheet]]) -> None:
-        """Put sheets, each under its address, on a person's desk in this order; those that are there stay as they are."""
+    def add_tasks(self, person: str, tasks: Iterable[tuple[str, str, str]]) -> None:
+        """Put tasks on a person's desk in this order, each with its address, its case and the hash of its sheet; those that are there stay as they are."""
         self.rows("BEGIN IMMEDIATE")
         try:
             ((place,),) = self.rows("SELECT coalesce(max(place) + 1, 0) FROM tasks WHERE person = ?", person)
-            for number, (address, sheet) in enumerate(sheets, place):
+            for number, (address, case, sheet) in enumerate(tasks, place):
                 self.rows(
                     "INSERT OR IGNORE INTO tasks (person, address, case_id, sheet, place, asked_at) VALUES (?, ?, ?, ?, ?, ?)",
-                    *(person, address, sheet.case, self.keep(sheet.model_dump_json()), number, time.time()),
+                    *(person, address, case, sheet, number, time.time()),
                 )
         except BaseException:
             self.rows("ROLLBACK")

@@ -71,7 +71,8 @@ class PersonClient(ModelClient):
         address = _address(subject, repeat)
         task = desk.task_at(self.name, address)
         if task is None:
-            desk.add_tasks(self.name, [(address, _sheet(desk, subject, properties))])
+            sheet = _sheet(desk, subject, properties)
+            desk.add_tasks(self.name, [(address, subject.case, desk.keep(sheet.model_dump_json()))])
             raise Parked(self.name)
         if task.done_at is None:
             wait = self._settings.wait_seconds

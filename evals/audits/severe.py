@@ -31,7 +31,9 @@ PAIRS = ["arm", "first", "second", "harmful", "both", "expected", "phi", "p", "p
 JURIES = ["arm", "jurors", "harmful", "any", "most", "expected", "low", "high", "p", "note"]
 FLAT = "a juror made no severe error, or nothing else"
 ROW = 22
-SHADES = dict(zip(("jury", "single judge", "juror", "person", "second panel"), COLOURS, strict=False))
+SHADES = dict(
+    zip(("jury", "single judge", "juror", "person", "second panel", "seated person"), COLOURS, strict=False)
+)
 SURE = 0.975
 """A posterior probability from here on, or below its complement, is stated as a difference."""
 

@@ -219,18 +219,17 @@ def _assign(
         for name in sorted(free, key=load.__getitem__)[:more]:
             load[name] += 1
             mine[name].append(case)
+    tasks = {
+        case.id: (
+            digest(f"{case.id}\0{case_fingerprint(case)}"),
+            case.id,
+            desk.keep(rating_sheet(case, rubric, rubric_key, notes.get(case.id, ())).model_dump_json()),
+        )
+        for case in cases
+    }
     for name in raters:
         random.Random(f"{seed}\0{name}").shuffle(mine[name])
-        desk.add_tasks(
-            name,
-            (
-                (
-                    digest(f"{case.id}\0{case_fingerprint(case)}"),
-                    rating_sheet(case, rubric, rubric_key, notes.get(case.id, ())),
-                )
-                for case in mine[name]
-            ),
-        )
+        desk.add_tasks(name, [tasks[case.id] for case in mine[name]])
 
 
 class Rated(NamedTuple):

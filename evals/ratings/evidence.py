@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...orchestration.record import Store
+from ...orchestration.deliberate import deliberates
+from ...orchestration.record import Arm, Store
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
 from ..statistics.matrix import InvalidRatings
@@ -183,6 +184,11 @@ def gather(
         totals=(ArmCosts(), ArmStops()),
         cases=rated,
     )
+    seated, said_of_seated = _seated_people(arms, ballots, changes, set(people["rater"]))
+    ratings = pd.concat([ratings, seated], ignore_index=True) if len(seated) else ratings
+    rubrics = {arm.name: arm.rubric for arm in arms}
+    for name in dict.fromkeys(seated["rater"]):
+        kinds[name], rubrics[name] = "seated person", arms[0].rubric
     cases, texts, parts = _cases(store, columns, rated)
     torn = shared_group_note(parts, groups_in(cases), SPLIT)
     likeness, unmeasured = _likeness(texts, baselines)
@@ -199,14 +205,46 @@ def gather(
         rounds=rounds,
         blind=blind,
         changes=changes,
-        rubrics={arm.name: arm.rubric for arm in arms},
+        rubrics=rubrics,
         rescored=rescored,
         likeness=likeness,
         rule=rule,
         ratings=check,
         abstentions=abstentions,
-        notes=tuple(dict.fromkeys((*check.notes, *further.notes, *unmeasured, *filter(None, [torn])))),
+        notes=tuple(
+            dict.fromkeys((*said_of_seated, *check.notes, *further.notes, *unmeasured, *filter(None, [torn])))
+        ),
     )
+
+
+def _seated_people(
+    arms: Sequence[Arm], ballots: pd.DataFrame, changes: pd.DataFrame, raters: Collection[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The blind votes of people who hold a seat, as of raters of their own, never their revised ones; and what has to be said."""
+    parts, notes = [pd.DataFrame(columns=["case", "rater", "attribute", "value"])], []
+    for arm in arms:
+        for seat in arm.jury.seats:
+            if not seat.is_person:
+                continue
+            person = (seat.model or "").partition("/")[2]
+            if deliberates(arm.jury):
+                votes = changes[(changes["arm"] == arm.name) & (changes["juror"] == seat.name)]
+                blind = votes.rename(columns={"first": "value"})
+            else:
+                blind = ballots[(ballots["arm"] == arm.name) & (ballots["seat"] == seat.name)]
+            parts.append(blind.assign(rater=f"{person}, blind")[["case", "rater", "attribute", "value"]])
+            if {person, f"{person} (person)"}.intersection(raters):
+                notes.append(f"{person} sat in {arm.name}, and is among the people whom it is held against")
+            if blind.empty:
+                notes.append(
+                    f"{person} heard others before her first ballot in {arm.name}: no blind vote of hers is a baseline"
+                )
+            else:
+                notes.append(
+                    f"{person} sat in {arm.name}: her blind votes are the baseline '{person}, blind', her revised ones are not"
+                )
+    table = pd.concat(parts, ignore_index=True).drop_duplicates(["case", "rater", "attribute"])
+    return table, notes
 
 
 def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
