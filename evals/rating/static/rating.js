@@ -145,7 +145,8 @@ document.addEventListener("change", (event) => {
   }
   choose(question, false);
   refresh();
-  if (field.type === "radio") goOn();
+  // A juror has a reason to give before the next question.
+  if (field.type === "radio" && !$(".send")) goOn();
 });
 document.addEventListener("focusin", (event) => { const question = event.target.closest(".question"); if (question && question !== now) choose(question, false); });
 document.addEventListener("click", (event) => { const question = event.target.closest(".question"); if (question && question !== now) choose(question, false); });
