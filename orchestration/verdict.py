@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 from ..personas.jury import CountingRule, Jury
 from ..rubrics.ballot import Vote
 from ..rubrics.case import Case
+from ..rubrics.files import nearest
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Scale, Value
 from .acceptance import confidence, escalation_reason, signals
@@ -85,6 +86,9 @@ class Verdict(BaseModel):
     """Under `decompose-verify`: what the verifiers together say of each claim, of all texts that were taken apart."""
 
     def __getitem__(self, attribute: str) -> Outcome:
+        """The outcome of an attribute; a KeyError that names the nearest one for any other."""
+        if attribute not in self.outcomes:
+            raise KeyError(f"{attribute!r} was not asked: {nearest(attribute, self.outcomes)}")
         return self.outcomes[attribute]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,7 @@ def show_case(
     store = Store.read(folder)
     try:
         _known_arm(store, arm)
+        case = _known_case(store, case)
         if console is None:
             write_json(store, out, case=case, arm=arm, more=partial(replay_json, store))
             return
@@ -135,6 +137,18 @@ def export_run(
             return write(run, handle)
     finally:
         store.release()
+
+
+def _known_case(store: Store, case: str) -> str:
+    """The id as the run has it: `DS-7` is `DS-007` where no case is named `DS-7` and one alone fits."""
+    if store.case(case) is not None:
+        return case
+
+    def unpadded(name: str) -> str:
+        return re.sub(r"(?<!\d)0+(?=\d)", "", name).casefold()
+
+    fits = [name for name in store.case_ids() if unpadded(name) == unpadded(case)]
+    return fits[0] if len(fits) == 1 else case
 
 
 def _known_arm(store: Store, arm: str | None) -> None:

@@ -110,3 +110,10 @@ def test_at_a_terminal_the_embedded_model_is_offered(
     monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
 
     assert options.filled_jury(load_jury("single"), None, None).seats[0].model == model
+
+
+def test_an_attribute_that_was_not_asked_names_the_near_one() -> None:
+    verdict = deliberate_sync(Case(id="a", output="Fever."), "clinical-note", "lens-single")
+
+    with pytest.raises(KeyError, match="did you mean 'accurate'"):
+        verdict["accuracy"]

@@ -41,7 +41,7 @@ def test_every_message_and_reply_is_on_the_page_and_in_the_export(tmp_path: Path
         page = server.ask("case?id=visit-1").text
         overview = server.ask().text
     ended = CliRunner().invoke(app, ["export", str(run), "--to", "html"])
-    shown = CliRunner().invoke(app, ["show", str(run), "visit-1"])
+    shown = CliRunner().invoke(app, ["show", str(run), "VISIT-001"])
     bare = CliRunner().invoke(app, ["export", str(run), "--to", "html", "--no-prompts"])
 
     assert len(calls) == len(keys) == 7

@@ -35,10 +35,19 @@ def side_by_side(
     heads: list[Child] = [element("th", {"scope": "col"}, "attribute")]
     for verdict in verdicts:
         link = element("a", {"href": search.address("case", id=verdict.case, in_arm=verdict.arm)}, shorten(verdict.arm, 30))  # fmt: skip
-        heads.append(element("th", {"scope": "col"}, link, quiet(f" {verdict.transcript.protocol}")))
+        heads.append(
+            element(
+                "th",
+                {"scope": "col"},
+                link,
+                quiet(f" {verdict.transcript.protocol}")
+                if verdict.transcript.protocol != verdict.arm
+                else None,
+            )
+        )
     if len(raters) > 1:
         heads.append(element("th", {"scope": "col"}, "people's median"))
-    heads += [element("th", {"scope": "col"}, shorten(rater, 30), quiet(" person")) for rater in raters]
+    heads += [element("th", {"scope": "col"}, shorten(rater, 30)) for rater in raters]
     names = dict.fromkeys((*rubric.names, *(people or {})))
     rows = [_row(name, verdicts, raters, (people or {}).get(name, {})) for name in names]
     return element(
