@@ -144,10 +144,10 @@ def _known_case(store: Store, case: str) -> str:
     if store.case(case) is not None:
         return case
 
-    def unpadded(name: str) -> str:
+    def plain_id(name: str) -> str:
         return re.sub(r"(?<!\d)0+(?=\d)", "", name).casefold()
 
-    fits = [name for name in store.case_ids() if unpadded(name) == unpadded(case)]
+    fits = [name for name in store.case_ids() if plain_id(name) == plain_id(case)]
     return fits[0] if len(fits) == 1 else case
 
 
