@@ -62,7 +62,11 @@ class _GroupedHelp(click.Group):
 )
 @click.version_option(package_name="venire")
 def app() -> None:
-    """Juries of LLM personas that deliberate, held against a single judge and against people."""
+    """Score model outputs with a jury of language models, and compare it with a single judge and with people.
+
+    New here? `venire demo` shows everything. Then `venire run` has a jury judge your cases, `venire show` prints
+    how it reached a score, and `venire inspect` opens the run in the browser.
+    """
 
 
 for _commands in GROUPS.values():
