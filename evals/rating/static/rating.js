@@ -26,6 +26,7 @@ document.addEventListener("visibilitychange", () => {
   since = now;
 });
 function put(attribute, part, value) {
+  adopted = false;
   const seconds = Math.min(3600, looked + inView());
   looked = 0;
   queue.push({ click: fresh(), task: Number(body.dataset.task), attribute, part, value, seconds: Math.round(seconds * 10) / 10 });
@@ -36,19 +37,21 @@ function put(attribute, part, value) {
 async function send() {
   if (busy || !queue.length) return;
   busy = true;
-  let reply;
+  let reply, said = {};
   try {
     reply = await post("save", queue[0]);
+    said = await reply.json();
   } catch { /* The server is away. */ }
+  // Only now: until the answer is read, the click at the head of the queue is the one that was sent.
   busy = false;
   if (reply && (reply.ok || (reply.status >= 400 && reply.status < 500 && reply.status !== 408 && reply.status !== 429))) {
-    const said = await reply.json().catch(() => ({}));
     queue.shift();
     keep();
     pause = 500;
-    if (adopted && !queue.length) {
-      for (const [key, kept] of left) if (localStorage.getItem(key) === kept) localStorage.removeItem(key);
-      location.reload();
+    if (left.length && !queue.length) {
+      for (const [key, kept] of left.splice(0)) if (localStorage.getItem(key) === kept) localStorage.removeItem(key);
+      // Not under the hands of somebody who has gone on.
+      if (adopted) location.reload();
     }
     if (reply.ok) { if (!queue.length) { say("saved"); progress(said); } }
     else say(said.problem || "not saved", true);
