@@ -210,17 +210,17 @@ def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterat
 
     decided = next((e for e in verdict.transcript.entries if isinstance(e, Decided)), None)
     first = blind_count(verdict.transcript, arm.rubric, arm.jury) if deliberates(arm.jury) else None
-    for stage, counted in (("blind", first), ("final", verdict)):
+    stages = [("final", verdict, verdict.transcript)]
+    if deliberates(arm.jury):
+        stages.insert(0, ("blind", first, verdict.transcript.blind()))
+    for stage, counted, transcript in stages:
+        votes = list(_seat_votes(transcript))
         for attribute, outcome in counted.outcomes.items() if counted else ():
             if outcome.status == "reached" and outcome.value is not None:
                 by_one = stage == "final" and decided is not None and outcome.method == "decision"
-                shown = _SHOWN.get(decided.first or "", 0) if by_one and decided else 0
-                yield row(attribute, VERDICT, stage, outcome.value, shown)
-    stages = [("final", verdict.transcript)]
-    if deliberates(arm.jury):
-        stages.insert(0, ("blind", verdict.transcript.blind()))
-    for stage, transcript in stages:
-        for attribute, seat, value, shown, contradicts in _seat_votes(transcript):
+                orders = {_SHOWN.get(decided.first or "", 0)} if by_one and decided else {order for name, _, _, order, _ in votes if name == attribute}  # fmt: skip
+                yield row(attribute, VERDICT, stage, outcome.value, orders.pop() if len(orders) == 1 else 0)
+        for attribute, seat, value, shown, contradicts in votes:
             yield row(attribute, seat, stage, value, shown, contradicts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +216,9 @@ def _scored_system(
     weight = sum(score.weight for score in read)
     parsed_mean = sum(score.weight * score.points() for score in read) / weight if weight else math.nan
     mean = mean_score(list(scores.values()), scenario.ends)
+    if scenario.seating is not None and system == scenario.seating.against:
+        note = "the baseline that the others are compared with: half by definition"
+        mean = replace(mean, low=math.nan, high=math.nan, note=note)
     return ScoredSystem(system, mean, parsed_mean, scores, len(cases) - len(scores))
 
 

@@ -110,10 +110,14 @@ class Seating:
     rubric: Rubric
     source: str | None = None
     """The column that is shown as the source; without one, the prompt that the system was asked with."""
+    against: str | None = None
+    """The system whose answer stands beside every other's, where answers are judged in pairs: a score is a win rate."""
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The scale that all attributes share; 0 to 1 where they differ."""
+        """The scale that all attributes share; 0 to 1 where they differ, and where answers are judged in pairs."""
+        if self.against is not None:
+            return 0.0, 1.0
         ends = {self.rubric.scale_of(name).ends for name in self.rubric.names}
         (low, high) = ends.pop() if len(ends) == 1 else (0, 1)
         return float(low), float(high)

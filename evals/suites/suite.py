@@ -360,6 +360,12 @@ def _sample(cases: Sequence[ScenarioCase], size: int | None, seed: int) -> list[
 def _check_titles(file: Path, suite: Suite, parts: Sequence[SuitePart]) -> None:
     models = {system.title for system in suite.systems if system.model is not None}
     for part in parts:
+        baseline, known = part.scenario.seating and part.scenario.seating.against, {*models, *part.recorded}
+        if baseline and baseline not in known:
+            raise InvalidFile(
+                f"{file}: no system is named {baseline!r}, which {part.name} compares the others with",
+                remedy=nearest(baseline, sorted(known)),
+            )
         for name in part.recorded:
             if name in models:
                 raise InvalidFile(

@@ -124,12 +124,14 @@ def _plan_part(
     jury_cost, jury_calls, judged_count = TokenCost(), 0, 0
     if (seated := seated_jury(part, session)) is not None:
         jury, rubric = seated
-        judged_count = len(part.judged) * len({*(system.title for system in suite.asked), *part.recorded})
+        against = part.scenario.seating.against if part.scenario.seating else None
+        compared = {*(system.title for system in suite.asked), *part.recorded} - {against}
+        judged_count = len(part.judged) * len(compared)
         judged_before = set() if verdicts_store is None else _judged_already(verdicts_store, part, jury)
         waiting = [
             (case, system)
             for case in part.judged
-            for system in {*(system.title for system in suite.asked), *part.recorded}
+            for system in compared
             if judged_id(part, case, system) not in judged_before
         ]
         remaining = len(waiting)

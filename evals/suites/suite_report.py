@@ -75,6 +75,7 @@ def suite_json(results: SuiteResults) -> dict[str, Any]:
         entry |= {
             "n": scenario.cases,
             "scorer": scenario.scenario.scorer.name,
+            "against": scenario.scenario.seating.against if scenario.scenario.seating else None,
             "scale": list(scenario.scenario.ends),
             "baseline": plain_number(scenario.baselines["constant"]),
             "random": plain_number(scenario.baselines["random"]),
@@ -113,6 +114,12 @@ def suite_sentences(results: SuiteResults) -> list[str]:
     """Who leads, what was skipped and lost, who is dominated."""
     sentences = board_sentences(results.board)
     sentences += [f"{name} was skipped: {reason}." for name, reason in results.suite.skipped.items()]
+    sentences += [
+        f"{scored.scenario.name}: a score is the win rate against {seating.against}, judged in pairs by {seating.jury.name} with the rubric "
+        f"{seating.rubric.name}; a tie counts half, a hung pair is left out, and {seating.against} itself stands at half."
+        for scored in results.scored
+        if (seating := scored.scenario.seating) is not None and seating.against is not None
+    ]
     sentences += _failures(results)
     constant, chance = results.baselines["constant"], results.baselines["random"]
     if not math.isnan(constant):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,16 +15,17 @@ from ...orchestration.record.store import run_exists
 from ...orchestration.transcript import Transcript
 from ...orchestration.verdict import Verdict
 from ...personas.jury import ModelSettings
+from ...rubrics.case import Case
 from ...rubrics.errors import VenireError, count_words
 from ..statistics.draws import Draws
 from . import ANSWERS, VERDICTS
 from .board import Board, TieRule, board
 from .score_table import ScenarioColumn, ScoreTable
 from .scored_systems import COUNTED, ScoredScenario, ScoredSystem, graded_scores, scored_scenario
-from .scorer import CaseScore, JudgedScorer, Scorer, Seating
+from .scorer import CaseScore, JudgedScorer, Scorer
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import SuitePrices, SystemCost, TokenCost, dominated_by, token_cost
-from .suite_run import SystemAnswer, all_answers, judged_id, system_jury
+from .suite_run import SystemAnswer, all_answers, heard_cases, judged_id, system_jury
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class SuiteResults:
     board: Board
     costs: Mapping[str, SystemCost]
     judged: pd.DataFrame
-    """Every answer that a jury judged: `case` (its id in the record), `set`, `group`, `jury` (the score), `output`, `reference`."""
+    """Every answer that a jury rated by itself: `case` (its id in the record), `set`, `group`, `jury` (the score), `output`, `reference`."""
     baselines: Mapping[str, float]
     """The macro averages of the constant and the random baseline over the scenarios that have them."""
     notes: tuple[str, ...]
@@ -103,25 +104,26 @@ class _Judgements:
         self._part, self._seating = part, part.scenario.seating
         self._heard: dict[str, tuple[Transcript, Verdict]] = {}
         self._arm: Arm | None = None
+        self._due: dict[str, Case] = {}
         self.stale = 0
         """Verdicts on answers that are others now."""
-        if store is None or self._seating is None:
+        if self._seating is None:
+            return
+        self._due = {heard.id: heard for case in part.cases for heard in heard_cases(part, case, answers)}
+        if store is None:
             return
         name = arm_name(part.name, self._seating.jury.name)
         self._arm = next((arm for arm in store.arms() if arm.name == name), None)
         if self._arm is None:
             return
-        texts = {
-            judged_id(part, case, system): answer.text
-            for system, system_answers in answers.items()
-            for case, answer in system_answers.items()
-        }
         for transcript in store.transcripts(self._arm):
-            record = store.case(transcript.case)
-            if transcript.case in texts and record is not None and record.output == texts[transcript.case]:
+            recorded, due = store.case(transcript.case), self._due.get(transcript.case)
+            if due is None:
+                continue
+            if recorded is not None and (recorded.output, recorded.output_b) == (due.output, due.output_b):
                 verdict = recount(transcript, self._arm.rubric, self._arm.jury)
                 self._heard[transcript.case] = (transcript, verdict)
-            elif transcript.case in texts:
+            else:
                 self.stale += 1
 
     @property
@@ -129,17 +131,20 @@ class _Judgements:
         """By judged id."""
         return {name: verdict for name, (_, verdict) in self._heard.items()}
 
-    def score(self, case: str, system: str, answer: SystemAnswer) -> CaseScore:
+    def score(self, case: str, system: str) -> CaseScore:
         """The jury's score of an answer; what became of it where there is none."""
         assert isinstance(self._part.scenario.scorer, JudgedScorer) and self._seating is not None
         if case not in self._part.judged:
             return CaseScore("unjudged", why="not in the sample that is judged")
-        if not answer.text.strip():
-            return CaseScore("unparsed", why="no answer")
-        hearing = self._heard.get(judged_id(self._part, case, system))
+        if system == self._seating.against:
+            return CaseScore("scored", sum(self._part.scenario.ends) / 2)
+        name = judged_id(self._part, case, system)
+        if name not in self._due:
+            return CaseScore("unparsed", why="no answer") if self._seating.against is None else CaseScore("unjudged", why="no pair of answers")  # fmt: skip
+        hearing = self._heard.get(name)
         if hearing is None or self._arm is None:
             return CaseScore("unjudged", why="not judged yet")
-        seated = Seating(self._arm.jury, self._arm.rubric, self._seating.source)
+        seated = replace(self._seating, jury=self._arm.jury, rubric=self._arm.rubric)
         return self._part.scenario.scorer.score(hearing[1], seated, self._part.scenario.ends)
 
     def cost(self, system: str, prices: SuitePrices) -> TokenCost:
@@ -178,7 +183,7 @@ def _case_scores(
     if isinstance(scenario.scorer, Scorer):
         graded = graded_scores(scenario, part.cases, {case: answer.text for case, answer in reached.items()})
         return {**graded, **failed}
-    return {**{case: judgements.score(case, system, answer) for case, answer in reached.items()}, **failed}
+    return {**{case: judgements.score(case, system) for case in reached}, **failed}
 
 
 def _judged_rows(
@@ -186,7 +191,7 @@ def _judged_rows(
     answers: Mapping[str, Mapping[str, SystemAnswer]],
     scores: Mapping[str, Mapping[str, CaseScore]],
 ) -> list[dict[str, object]]:
-    if part.scenario.seating is None:
+    if part.scenario.seating is None or part.scenario.seating.against is not None:
         return []
     targets = {case.id: case.target for case in part.cases}
     return [

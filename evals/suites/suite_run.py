@@ -32,6 +32,7 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.rubric import Rubric
 from . import ANSWERS, MARK, VERDICTS
+from .scenario import ScenarioCase
 from .suite import LoadedSuite, SuitePart, System, arm_name
 
 RUBRIC = Rubric.model_validate(
@@ -149,31 +150,44 @@ def _answer(transcript: Transcript) -> SystemAnswer:
 
 
 def judged_cases(part: SuitePart, answers: Mapping[str, Mapping[str, SystemAnswer]]) -> Iterator[Case]:
-    """The answers that the scenario's jury hears: those to its judged cases that say something."""
-    seating = part.scenario.seating
-    if seating is None:
+    """What the scenario's jury hears of its judged cases."""
+    if part.scenario.seating is None:
         return
     for case in part.cases:
-        if case.id not in part.judged:
-            continue
-        source = (
-            part.prompts.get(case.id, "")
-            if seating.source is None
-            else str(case.columns.get(seating.source) or "")
-        )
-        group = case.columns.get(part.scenario.group) if part.scenario.group else None
-        for system, system_answers in answers.items():
-            answer = system_answers.get(case.id)
-            if answer is None or not answer.text.strip():
+        if case.id in part.judged:
+            yield from heard_cases(part, case, answers)
+
+
+def heard_cases(
+    part: SuitePart, case: ScenarioCase, answers: Mapping[str, Mapping[str, SystemAnswer]]
+) -> Iterator[Case]:
+    """The answers to one case as a jury hears them, each beside the baseline's where they are judged in pairs; none where nothing is said."""
+    seating = part.scenario.seating
+    assert seating is not None
+    source = (
+        part.prompts.get(case.id, "")
+        if seating.source is None
+        else str(case.columns.get(seating.source) or "")
+    )
+    group = case.columns.get(part.scenario.group) if part.scenario.group else None
+    given = {name: own[case.id] for name, own in answers.items() if case.id in own and not own[case.id].unreached}  # fmt: skip
+    for system, answer in given.items():
+        sides: dict[str, str] = {"output": answer.text, "system": system}
+        if (against := seating.against) is not None:
+            if system == against or against not in given:
                 continue
-            yield Case(
-                id=judged_id(part, case.id, system),
-                output=answer.text,
-                source=(source,) if source.strip() else (),
-                reference=None if case.target is None else str(case.target),
-                group=str(group) if group is not None else case.id,
-                system=system,
-            )
+            sides = {"output_a": answer.text, "system_a": system, "output_b": given[against].text, "system_b": against}  # fmt: skip
+        if not any(text.strip() for side, text in sides.items() if side.startswith("output")):
+            continue
+        yield Case.from_row(
+            {
+                "id": judged_id(part, case.id, system),
+                **sides,
+                "source": (source,) if source.strip() else (),
+                "reference": None if case.target is None else str(case.target),
+                "group": str(group) if group is not None else case.id,
+            }
+        )
 
 
 def judged_id(part: SuitePart, case: str, system: str) -> str:

@@ -10,9 +10,10 @@ from pydantic import Field, ValidationInfo, field_validator
 from ....orchestration.deliberate import rule_of
 from ....orchestration.verdict import Verdict
 from ....personas.jury import Jury, load_jury
+from ....rubrics.case import is_swapped
 from ....rubrics.errors import VenireError
 from ....rubrics.rubric import Rubric, load_rubric
-from ....rubrics.scale import NOT_APPLICABLE
+from ....rubrics.scale import NOT_APPLICABLE, preferred_side
 from ..scorer import CaseScore, JudgedScorer, ScorerOptions, Seating
 
 
@@ -39,6 +40,8 @@ class JuryOptions(JudgeOptions):
     rubric: str = "medhelm"
     gold: Literal["shown", "hidden"] | None = None
     """Whether jurors read the reference; without it, as the rubric says."""
+    against: str | None = None
+    """A system: jurors compare every other one's answer with its answer, and the score is the win rate."""
 
 
 class ClaimsOptions(JudgeOptions):
@@ -53,10 +56,10 @@ def mean_rating(verdict: Verdict, seating: Seating, scale: tuple[float, float]) 
     """The mean of all ratings, from worst to best; hung where the jury reached no verdict on some attribute.
 
     Where votes are averaged, every rating counts alike, so that the mean of nine without one juror is the mean of six. By any other
-    rule an attribute has one value, and attributes count alike.
+    rule an attribute has one value, and attributes count alike. Of a pair each attribute is won (the best), lost (the worst) or tied (half).
     """
     jury = seating.jury
-    averaged = rule_of(jury) == "mean"
+    averaged = rule_of(jury) == "mean" and seating.against is None
     total = weight = 0.0
     votes = seats = 0
     for name, outcome in verdict.outcomes.items():
@@ -68,7 +71,8 @@ def mean_rating(verdict: Verdict, seating: Seating, scale: tuple[float, float]) 
             continue
         rating_count = sum(value != NOT_APPLICABLE for value in values)
         counts = float(rating_count) if averaged and rating_count else 1.0
-        total += counts * _share(seating, name, float(outcome.value))
+        value = float(outcome.value)
+        total += counts * (_share(seating, name, value) if seating.against is None else _won(verdict, value))
         weight += counts
     hung = [name for name, outcome in verdict.outcomes.items() if outcome.status == "hung"]
     if hung:
@@ -88,6 +92,12 @@ def _share(seating: Seating, attribute: str, value: float) -> float:
     return 1 - part if seating.rubric.by_name[attribute].better == "low" else part
 
 
+def _won(verdict: Verdict, preference: float) -> float:
+    """1 where the row's first output is preferred, the system's own; 0 where the baseline's is; a half for a tie."""
+    side = preferred_side(preference)
+    return (1 + side) / 2 if is_swapped(verdict.case) else (1 - side) / 2
+
+
 def _jury(name: str, options: JudgeOptions) -> Jury:
     jury = load_jury(name)
     return jury if options.quorum is None else jury.model_copy(update={"quorum": options.quorum})
@@ -97,13 +107,20 @@ def _rating_seats(options: JuryOptions) -> Seating:
     rubric = load_rubric(options.rubric)
     if options.gold is not None:
         rubric = Rubric.model_validate({**rubric.model_dump(), "reference": options.gold})
+    if options.against is not None:
+        rubric = rubric.as_pairs()
+    elif rubric.compares:
+        raise VenireError(
+            f"{rubric.name} compares two answers, and the scenario names no second one",
+            remedy="write against: SYSTEM beside jury:, the system that all others are compared with",
+        )
     for name in rubric.names:
         if not rubric.scale_of(name).ordered:
             raise VenireError(
                 f"{rubric.name}: {name} has no order, so it cannot be averaged",
                 remedy="score with a rubric whose scales go from worse to better",
             )
-    return Seating(_jury(options.jury, options), rubric, options.source)
+    return Seating(_jury(options.jury, options), rubric, options.source, options.against)
 
 
 def _claim_seats(options: ClaimsOptions) -> Seating:

@@ -136,9 +136,9 @@ def test_before_and_after_deliberation_are_told_apart(tmp_path: Path) -> None:
 def test_with_a_fixed_order_position_is_not_identifiable(tmp_path: Path) -> None:
     found = run(tmp_path / "run", 30, order="fixed", protocol="panel")
 
-    seat = found["bias"][0]
-    assert seat["position"]["value"] is None and seat["label"]["value"] is None
-    assert "position and label never varied apart" in seat["position"]["note"]
+    for bias in found["bias"]:
+        assert bias["position"]["value"] is None and bias["label"]["value"] is None, bias["who"]
+        assert "position and label never varied apart" in bias["position"]["note"]
     printed = CliRunner().invoke(app, ["winrate", str(tmp_path / "run")], catch_exceptions=False).output
     assert "not identifiable" in printed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from command_line import venire
@@ -20,11 +22,13 @@ from openai_server import Call, Fault, ProviderServer
 from rich.console import Console
 
 from venire import load_jury
+from venire.evals.audits.pair_bias import compared_systems
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.proportion import win_rate
 from venire.evals.suites.gold import gold_filter, gold_json, gold_rubric, recorded_gold, run_gold
 from venire.evals.suites.suite import load_suite
 from venire.evals.suites.suite_plan import plan_suite
-from venire.evals.suites.suite_report import suite_json
+from venire.evals.suites.suite_report import suite_json, suite_sentences
 from venire.evals.suites.suite_results import suite_results
 from venire.evals.suites.suite_run import SuiteRun, SuiteSession, paid_at, run_suite
 from venire.rubrics.errors import VenireError
@@ -273,6 +277,53 @@ def test_a_jury_below_its_quorum_is_hung_and_an_illegal_rating_is_refused(tmp_pa
     one, two = parity["scores"]["one"], parity["scores"]["two"]
     assert one["score"] == pytest.approx((4 + 5 + 4 + 5 + 4 + 5 + 3) / 7) and one["ratings_lost"] == 4
     assert two["score"] is None and two["hung"] == parity["hung"] == 2
+
+
+@pytest.mark.parametrize("rubric", ["preference", "medhelm"])
+def test_answers_judged_in_pairs_score_their_win_rate_against_a_baseline(tmp_path: Path, rubric: str) -> None:
+    """`one` wins where its number is below 6, ties at 6 and 7 and loses after; of `two` every vote on two cases is lost, and one answer is missing."""
+
+    def judge(call: Call) -> Any:
+        assert call.schema is not None
+        shown = dict(re.findall(r'\[\[exhibit "output ([AB])" begins \w+\]\]\n(.*) says', call.prompt))
+        number = int(re.findall(r"Is (\d+) even", call.prompt)[0])
+        (mine,) = (label for label, system in shown.items() if system != "base")
+        if shown[mine] == "two" and number in (3, 4):
+            return "no ballot at all"
+        side = 0 if number in (6, 7) else 1 if number < 6 else -1
+        return ballot(call, (side if mine == "B" else -side,) * len(call.schema["properties"]))
+
+    with ProviderServer(judge) as server:
+        judged_suite(tmp_path, server.url, rubric=rubric, against="base")
+        rows = [{"case": row["id"], "system": name, "output": f"{name} says {row['id']}"} for row in QUESTIONS for name in ("base", "one", "two") if (name, row["id"]) != ("two", "0")]  # fmt: skip
+        (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert plan_suite(load_suite(tmp_path / "suite.yaml"), session(tmp_path)).parts[0].judged == 24
+        run(tmp_path)
+        assert run(tmp_path).heard == 0
+    found = report(tmp_path)
+    parity = found["scenarios"]["parity"]
+    scores, shares = parity["scores"], np.array([1.0] * 6 + [0.5] * 2 + [0.0] * 4)
+    assert (parity["against"], parity["scale"], parity["hung"]) == ("base", [0.0, 1.0], 2)
+    truth = win_rate(shares, np.arange(12))
+    assert [scores["one"][key] for key in ("score", "low", "high")] == pytest.approx([truth.value, truth.low, truth.high])  # fmt: skip
+    assert (scores["two"]["score"], scores["two"]["n"]) == (pytest.approx((3 + 2 / 2) / 9), 9)
+    assert (scores["base"]["score"], scores["base"]["low"]) == (0.5, None) and "half by definition" in scores["base"]["note"]  # fmt: skip
+    (ahead,) = (each for each in found["differences"] if {each["first"], each["second"]} == {"base", "one"})
+    assert abs(ahead["value"]) == pytest.approx(truth.value - 0.5)
+    results = suite_results(load_suite(tmp_path / "suite.yaml"), tmp_path / "suite-run", draws=Draws(0, 40))
+    assert any("parity: a score is the win rate against base" in said for said in suite_sentences(results))
+    (compared, *_), _ = compared_systems(tmp_path / "suite-run" / "verdicts")
+    assert next(each.rate.value for each in compared.rates.systems if each.system == "one") == truth.value
+
+
+def test_a_baseline_is_a_system_of_the_suite_and_pairs_need_one(tmp_path: Path) -> None:
+    judged_suite(tmp_path, "http://127.0.0.1:9/v1", rubric="preference", against="noe")
+    with pytest.raises(VenireError, match="no system is named 'noe'") as refused:
+        load_suite(tmp_path / "suite.yaml")
+    assert "one" in (refused.value.remedy or "")
+    judged_suite(tmp_path, "http://127.0.0.1:9/v1", rubric="preference")
+    with pytest.raises(VenireError, match="names no second one"):
+        load_suite(tmp_path / "suite.yaml")
 
 
 def test_claims_are_checked_by_a_jury_of_their_own(tmp_path: Path) -> None:
