@@ -210,7 +210,7 @@ def _votes_on(arm: Arm, verdict: Verdict, case: Case, *, worded: bool) -> Iterat
 
     decided = next((e for e in verdict.transcript.entries if isinstance(e, Decided)), None)
     first = blind_count(verdict.transcript, arm.rubric, arm.jury) if deliberates(arm.jury) else None
-    stages = [("final", verdict, verdict.transcript)]
+    stages: list[tuple[str, Verdict | None, Transcript]] = [("final", verdict, verdict.transcript)]
     if deliberates(arm.jury):
         stages.insert(0, ("blind", first, verdict.transcript.blind()))
     for stage, counted, transcript in stages:
