@@ -110,7 +110,7 @@ def export(
         say(f"{count_written} deliberations written to {output}", err=True)
 
 
-@click.command(short_help="A run in the browser, on this machine only.")
+@click.command(short_help="A run, or a folder of runs, in the browser, on this machine only.")
 @RUN
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="A port of your choice; any free one without it."
@@ -135,11 +135,24 @@ def inspect(
     alignments: tuple[Path, ...],
     controls: Path | str | None,
 ) -> None:
-    """Read RUN in the browser: served on this machine only, and only shown."""
+    """Read RUN in the browser: served on this machine only, and only shown.
+
+    Of a folder of runs: a list of them, each to open, any two to see side by side.
+    """
     from ..evals.transcripts.alignment import read_alignment
     from ..rubrics.ratings import read_ratings
+    from ..web.folder import FolderInspector, runs_in
     from ..web.server import inspect as show_in_browser
+    from ..web.server import serve_until_interrupted
 
+    if isinstance(run, Path) and runs_in(run):
+        if human or alignments or controls:
+            raise click.UsageError(
+                "--human, --alignment and --controls are of one run: name one of the folder's"
+            )
+        folder = FolderInspector(run)
+        serve_until_interrupted(folder, str(run), port=port, opened=not no_open, say=partial(say, err=True))
+        return
     ratings = list(read_ratings(human)) if human else None
     talks = [read_alignment(path) for path in alignments]
     show_in_browser(

@@ -53,8 +53,9 @@ class Index:
         self._thread = threading.Thread(target=self._follow, name="venire-index", daemon=True)
 
     def start(self) -> None:
-        """Follow the record from a thread of its own until closed."""
-        self._thread.start()
+        """Follow the record from a thread of its own until closed; what follows it already goes on."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     def close(self) -> None:
         self._stopping.set()

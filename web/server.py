@@ -8,7 +8,7 @@ import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
@@ -62,64 +62,52 @@ class Inspector:
         people: People | None = None,
         talks: Sequence[Alignment] = (),
         controls: Location | None = None,
+        around: Sequence[Page] = (),
     ) -> None:
+        """`around`: pages beyond this run that its menu leads to."""
         self.people = people
+        self._around = around
         self._controls = controls
         self.talks = tuple(talks)
         self._apart: tuple[int, list[Difference]] | None = None
         self.token = token or secrets.token_urlsafe(24)
-        self._board = suite_report(run)
+        self.board = suite_report(run)
         run = record_of(run)
         self._location = run
         self._worth: tuple[int, asyncio.Task[tuple[Section | None, Section | None]]] | None = None
-        self._store = Store.read(run)
+        self.store = Store.read(run)
         self.index = Index(run)
-        self.run = self._store.name
-        self._reader = DeliberationReader(self._store)
-        self._name = run_name(self._store)
-        self._study = study_report(run)
+        self.run = self.store.name
+        self.reader = DeliberationReader(self.store)
+        self._name = run_name(self.store)
+        self.study = study_report(run)
         self._pages = self._registered_pages()
-        # Read once, served by name: no request ever names a path on the disk.
-        self._static = {path.name: (path.read_bytes(), _TYPES[path.suffix]) for path in STATIC.iterdir()}
+        self.handlers: dict[str, Handler] = {
+            **{page.name if page.path is None else page.path: self._handler(page) for page in self._pages},
+            "case": self._case,
+            "compare": self._compare,
+            "graph": self._graph,
+            "parent": self._beside_parent,
+            "study-figure": _figure_handler(self.study),
+            "board-figure": _figure_handler(self.board),
+            "live": self._live,
+            **static_handlers(),
+        }
+        """By path, below the run's own address, what answers there."""
 
     def app(self) -> web.Application:
-        app = web.Application(middlewares=[self._guard])
-        root = f"/{self.token}"
-        for page in self._pages:
-            app.router.add_get(f"{root}/{page.name if page.path is None else page.path}", self._handler(page))
-        app.router.add_get(f"{root}/case", self._case)
-        app.router.add_get(f"{root}/compare", self._compare)
-        app.router.add_get(f"{root}/graph", self._graph)
-        app.router.add_get(f"{root}/parent", self._beside_parent)
-        app.router.add_get(f"{root}/study-figure", _figure_handler(self._study))
-        app.router.add_get(f"{root}/board-figure", _figure_handler(self._board))
-        app.router.add_get(f"{root}/live", self._live)
-        app.router.add_get(f"{root}/static/{{name}}", self._asset)
+        app = guarded_app(self.token)
+        for path, handler in self.handlers.items():
+            app.router.add_get(f"/{self.token}/{path}", handler)
         return app
+
+    def start(self) -> None:
+        """Follow the record from now on."""
+        self.index.start()
 
     def close(self) -> None:
         self.index.close()
-        self._store.release()
-
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuses a wrong host, method or token; puts the security headers on every answer."""
-        host, _, port = request.host.rpartition(":")
-        if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
-            return _refusal(403, "This inspector answers only at the address it printed.")
-        if request.method not in ("GET", "HEAD"):
-            return _refusal(405, "The inspector only shows; it changes nothing.", {"Allow": "GET, HEAD"})
-        given = request.path.partition("/")[2].partition("/")[0]
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
-            return _refusal(403, "Open the whole address that venire inspect printed: it holds a token.")
-        try:
-            response = await handler(request)
-        except web.HTTPException as refusal:
-            return _refusal(refusal.status, refusal.reason)
-        except NotThere as gone:
-            return _refusal(404, str(gone))
-        response.headers.update(PAGE_HEADERS)
-        return response
+        self.store.release()
 
     def _registered_pages(self) -> tuple[Page, ...]:
         """The parts of the inspector, in the menu's order. A new one is a line here."""
@@ -138,16 +126,16 @@ class Inspector:
                 "study",
                 "Study",
                 "s",
-                _document_view(self._study, study_view),
-                there=lambda: self._study.there,
+                _document_view(self.study, study_view),
+                there=lambda: self.study.there,
                 absent="This run is no study's.",
             ),
             Page(
                 "board",
                 "Board",
                 "b",
-                _document_view(self._board, board_view),
-                there=lambda: self._board.there,
+                _document_view(self.board, board_view),
+                there=lambda: self.board.there,
                 absent="This run is no suite's.",
             ),
             Page(
@@ -155,7 +143,7 @@ class Inspector:
                 "Systems",
                 "y",
                 self._systems,
-                there=lambda: any(arm.rubric.compares for arm in self._reader.arms()),
+                there=lambda: any(arm.rubric.compares for arm in self.reader.arms()),
                 absent="No outputs were compared in this run.",
             ),
             Page(
@@ -186,7 +174,7 @@ class Inspector:
         return show
 
     async def _overview(self, request: web.Request) -> Sequence[Child]:
-        arms, finder = self._reader.arms(), self._finder()
+        arms, finder = self.reader.arms(), self.finder()
         looks, _ = finder.find(CaseSearch(flag="any"))
         counts, censuses = self.index.score_counts(arms), self.index.censuses(arms)
         apart = self._differences(finder)
@@ -196,33 +184,33 @@ class Inspector:
         main = overview(self._name, arms, censuses, counts, looks[:12], reach, differences, effects)
         waiting = [person for person in seated_people(self._location) if person.waiting]
         notes = [element("p", {"class": "waiting"}, str(person)) for person in waiting]
-        return fragment(notes), progress_section(self._store.unfinished_deliberations(GOING), arms), main
+        return fragment(notes), progress_section(self.store.unfinished_deliberations(GOING), arms), main
 
     async def _cases(self, request: web.Request) -> Sequence[Child]:
-        search, finder = CaseSearch.of(request.query), self._finder()
+        search, finder = CaseSearch.of(request.query), self.finder()
         rows, total = finder.find(search)
         offered = FilterValues(
             finder.values_of("system"), finder.values_of("case_group"), finder.values_of("stop")
         )
-        return (cases_view(search, self._reader.arms(), rows, total, offered, self._reach()),)
+        return (cases_view(search, self.reader.arms(), rows, total, offered, self._reach()),)
 
     async def _case(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
-        finder = self._finder()
+        finder = self.finder()
         wanted = request.query.get("in_arm")
         if (shown := self._case_in_progress(search, case, wanted)) is not None:
             return shown
-        arms = self._reader.arms_of(case)
+        arms = self.reader.arms_of(case)
         arm = wanted or arms[0]
-        read = self._reader.read(case, arm)
+        read = self.reader.read(case, arm)
         before, after = finder.neighbours(search, case, arm)
         way = fragment(
             neighbours(search, before, after),
             arm_choice(search, case, arm, arms),
-            redaction_note(self._store),
+            redaction_note(self.store),
         )
         rated = None if self.people is None else self.people.of(case)
-        pair = beside_parent(self._store, read.verdict)
+        pair = beside_parent(self.store, read.verdict)
         beside = fragment(
             None if pair is None else replay_section(search, pair),
             side_by_side(search, [read.verdict, *read.others], read.rubric, rated),
@@ -232,20 +220,20 @@ class Inspector:
         main = deliberation_view(
             read.verdict,
             read.rubric,
-            self._store.case(case),
+            self.store.case(case),
             flags,
             way=way,
             beside=beside,
             people=said,
             revisions=revisions,
             judges=judges_line(read.arm),
-            calls=self._reader.calls(read.verdict),
+            calls=self.reader.calls(read.verdict),
         )
         return self._page(case, "case", search, main)
 
     def _revisions(self, read: DeliberationRecord) -> tuple[tuple[Flag, ...], Revisions]:
         """The flags of a deliberation and what is known of its revisions, both with their controls where there are any."""
-        run = None if self._store.redacted else self._store.name
+        run = None if self.store.redacted else self.store.name
         if self._controls is None:
             return read.flags, Revisions(read.verdict, run)
         from ..evals.causes.controls import controlled_moves, with_controls
@@ -255,12 +243,12 @@ class Inspector:
 
     async def _beside_parent(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
-        read = self._reader.read(case, request.query.get("in_arm", ""))
-        pair = beside_parent(self._store, read.verdict)
+        read = self.reader.read(case, request.query.get("in_arm", ""))
+        pair = beside_parent(self.store, read.verdict)
         if pair is None:
             raise NotThere("This deliberation replays none, or the run that it replays is gone.")
         sides = [(pair.before, read.rubric), (pair.after, read.rubric)]
-        main = comparison_view(search, (), self._store.case(case), sides, pair)
+        main = comparison_view(search, (), self.store.case(case), sides, pair)
         return self._page(f"{case}: {pair.change}", "compare", search, main)
 
     async def _why_they_moved(self, request: web.Request) -> Sequence[Child]:
@@ -271,27 +259,27 @@ class Inspector:
 
     def _case_in_progress(self, search: CaseSearch, case: str, arm: str | None) -> web.Response | None:
         """The page of a deliberation that goes on now; None where the arm has finished the case, or has not begun it."""
-        for going in self._store.unfinished_deliberations(SOUGHT):
-            mine = next((each for each in self._reader.arms() if each.id == going.arm), None)
+        for going in self.store.unfinished_deliberations(SOUGHT):
+            mine = next((each for each in self.reader.arms() if each.id == going.arm), None)
             if going.case == case and mine is not None and arm in (None, mine.name):
-                words = self._store.case(case, going.fingerprint)
-                main = progress_view(going, mine, words, redaction_note(self._store))
+                words = self.store.case(case, going.fingerprint)
+                main = progress_view(going, mine, words, redaction_note(self.store))
                 return self._page(case, "progress", search, main)
         return None
 
     async def _compare(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
-        arms = self._reader.arms_of(case)
+        arms = self.reader.arms_of(case)
         one = request.query.get("a") or arms[0]
         two = request.query.get("b") or next((name for name in arms if name != one), one)
         sides = [
-            (read.verdict, read.rubric) for read in (self._reader.read(case, name) for name in (one, two))
+            (read.verdict, read.rubric) for read in (self.reader.read(case, name) for name in (one, two))
         ]
         return self._page(
             f"{case}: {one} and {two}",
             "compare",
             search,
-            comparison_view(search, arms, self._store.case(case), sides),
+            comparison_view(search, arms, self.store.case(case), sides),
         )
 
     async def _graph(self, request: web.Request) -> web.Response:
@@ -299,14 +287,14 @@ class Inspector:
         from .pages.graph import graph_view
 
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
-        arm = request.query.get("in_arm") or self._reader.arms_of(case)[0]
-        read = self._reader.read(case, arm)
+        arm = request.query.get("in_arm") or self.reader.arms_of(case)[0]
+        read = self.reader.read(case, arm)
         return self._page(
-            f"{case}: graph", "graph", search, redaction_note(self._store), graph_view(search, read.verdict)
+            f"{case}: graph", "graph", search, redaction_note(self.store), graph_view(search, read.verdict)
         )
 
     async def _people(self, request: web.Request) -> Sequence[Child]:
-        apart, people = self._differences(self._finder()), self.people
+        apart, people = self._differences(self.finder()), self.people
         assert apart is not None
         assert people is not None
         main = differences_section(
@@ -330,7 +318,7 @@ class Inspector:
 
     async def _live(self, request: web.Request) -> web.Response:
         reach = self._reach()
-        going = self._store.unfinished_deliberations(1)
+        going = self.store.unfinished_deliberations(1)
         moment = going[0].changed_at if going else 0.0
         return web.json_response(
             {
@@ -341,12 +329,6 @@ class Inspector:
                 "moment": moment,
             }
         )
-
-    async def _asset(self, request: web.Request) -> web.Response:
-        found = self._static.get(request.match_info["name"])
-        if found is None:
-            raise NotThere("no such file")
-        return web.Response(body=found[0], content_type=found[1], charset="utf-8")
 
     def _differences(self, finder: Finder) -> list[Difference] | None:
         """The differences from people's ratings, the largest first, worked out anew as the index grows; None without ratings."""
@@ -362,7 +344,7 @@ class Inspector:
 
         None while that is being worked out: no page waits long for it.
         """
-        sections = (self._study.document() or {}).get("sections", {})
+        sections = (self.study.document() or {}).get("sections", {})
         rows = sections.get("deliberation", {}).get("tables", {}).get("effects", [])
         if not rows and self.people is not None and not reach.reading_scores:
             worth = self._jury_worth(self.people)
@@ -381,17 +363,56 @@ class Inspector:
             self._worth = (scored, asyncio.create_task(work))
         return self._worth[1]
 
-    def _finder(self) -> Finder:
-        return Finder(self.index.reading, (arm.id for arm in self._reader.arms()))
+    def finder(self) -> Finder:
+        return Finder(self.index.reading, (arm.id for arm in self.reader.arms()))
 
     def _reach(self) -> Reach:
-        return Reach(*self.index.read_to, self._store.last_finished(), self._store.writing())
+        return Reach(*self.index.read_to, self.store.last_finished(), self.store.writing())
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
-        pages = [page for page in self._pages if page.there()]
-        judges = ", ".join(dict.fromkeys(m for arm in self._reader.arms() for m in models_of(arm)))
+        pages = [*self._around, *(page for page in self._pages if page.there())]
+        judges = ", ".join(dict.fromkeys(m for arm in self.reader.arms() for m in models_of(arm)))
         text = inspector_page(title, self._name, judges, here, search, self._reach(), pages, *main)
         return web.Response(text=text, content_type="text/html")
+
+
+def guarded_app(token: str) -> web.Application:
+    """An application that refuses a wrong host, method or token, and puts the security headers on every answer."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        host, _, port = request.host.rpartition(":")
+        if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
+            return _refusal(403, "This inspector answers only at the address it printed.")
+        if request.method not in ("GET", "HEAD"):
+            return _refusal(405, "The inspector only shows; it changes nothing.", {"Allow": "GET, HEAD"})
+        given = request.path.partition("/")[2].partition("/")[0]
+        if not hmac.compare_digest(given.encode(), token.encode()):
+            return _refusal(403, "Open the whole address that venire inspect printed: it holds a token.")
+        try:
+            response = await handler(request)
+        except web.HTTPException as refusal:
+            return _refusal(refusal.status, refusal.reason)
+        except NotThere as gone:
+            return _refusal(404, str(gone))
+        response.headers.update(PAGE_HEADERS)
+        return response
+
+    return web.Application(middlewares=[guard])
+
+
+def static_handlers() -> dict[str, Handler]:
+    """By path, what gives out the style sheet, the script and the mark: read once, so that no request names a path on the disk."""
+
+    def giving(path: Path) -> Handler:
+        content = path.read_bytes()
+
+        async def give(request: web.Request) -> web.Response:
+            return web.Response(body=content, content_type=_TYPES[path.suffix], charset="utf-8")
+
+        return give
+
+    return {f"static/{path.name}": giving(path) for path in STATIC.iterdir()}
 
 
 def redaction_note(store: Store) -> Html | None:
@@ -434,7 +455,19 @@ def _refusal(status: int, words: str, headers: dict[str, str] | None = None) -> 
     )
 
 
-async def serve_inspector(inspector: Inspector, port: int, ready: Callable[[str], None]) -> None:
+class Served(Protocol):
+    """What can be shown in the browser: a run, or a folder of runs."""
+
+    token: str
+
+    def app(self) -> web.Application: ...
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+async def serve_inspector(inspector: Served, port: int, ready: Callable[[str], None]) -> None:
     """Serve on loopback until cancelled; `ready` is told the address, token included."""
     runner = web.AppRunner(inspector.app(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
@@ -442,7 +475,7 @@ async def serve_inspector(inspector: Inspector, port: int, ready: Callable[[str]
         site = web.TCPSite(runner, HOST, port)
         await site.start()
         ready(f"http://{HOST}:{runner.addresses[0][1]}/{inspector.token}/")
-        inspector.index.start()
+        inspector.start()
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()
@@ -469,9 +502,16 @@ def inspect(
         say(f"note: {note}")
     controls = controls or controls_beside(record_of(run))
     inspector = Inspector(run, people=people, talks=talks, controls=controls)
+    serve_until_interrupted(inspector, inspector.run, port=port, opened=opened, say=say)
+
+
+def serve_until_interrupted(
+    inspector: Served, name: str, *, port: int, opened: bool, say: Callable[[str], None]
+) -> None:
+    """Serve until Ctrl-C; `opened`: in the browser at once."""
 
     def ready(address: str) -> None:
-        say(f"inspecting {inspector.run} at {address}")
+        say(f"inspecting {name} at {address}")
         say("press Ctrl-C to stop")
         if opened:
             webbrowser.open(address)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from venire.evals.transcripts.alignment import Alignment
+from venire.web.folder import FolderInspector, runs_in
 from venire.web.people import People
 from venire.web.server import HOST, Inspector, serve_inspector
 
@@ -22,7 +23,7 @@ class Answer:
 
 
 class InspectorServer:
-    """Serves a run while the `with` block runs; everything is in the index before the first request."""
+    """Serves a run, or a folder of runs, while the `with` block runs; everything of a run is in the index before the first request."""
 
     def __init__(
         self,
@@ -33,9 +34,13 @@ class InspectorServer:
         talks: Sequence[Alignment] = (),
         controls: Path | None = None,
     ) -> None:
-        self.inspector = Inspector(run, people=people, talks=talks, controls=controls)
-        if caught_up:
-            self.inspector.index.catch_up()
+        self.inspector: Inspector | FolderInspector
+        if runs_in(run):
+            self.inspector = FolderInspector(run)
+        else:
+            self.inspector = Inspector(run, people=people, talks=talks, controls=controls)
+            if caught_up:
+                self.inspector.index.catch_up()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

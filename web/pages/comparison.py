@@ -44,8 +44,9 @@ def comparison_view(
     case: Case | None,
     sides: Sequence[tuple[Verdict, Rubric]],
     pair: SideBySide | None = None,
+    way: Html | None = None,
 ) -> Html:
-    """The page's content. Attributes that only one of the arms was asked about stand last.
+    """The page's content. Attributes that only one of the arms was asked about stand last; `way` leads on in place of the run's arms.
 
     Of a replay and its parent, a `pair`, the attribute that differed first stands first.
     """
@@ -84,7 +85,7 @@ def comparison_view(
                 f"{one.arm} and {two.arm} differ on {differing} of {len(names)} attributes",
             ),
             _changes(pair) if pair else None,
-            _choices(search, arms, [two] if pair else [one, two]),
+            way or _choices(search, arms, [two] if pair else [one, two]),
         ),
         rows,
         _aligned_rows(pair) if pair else None,

@@ -89,12 +89,15 @@ def inspector_page(
     run: str,
     judges: str,
     here: str,
-    search: CaseSearch,
-    reach: Reach,
+    search: CaseSearch | None,
+    reach: Reach | None,
     pages: Sequence[Page],
     *main: Child,
 ) -> str:
-    """A page of the inspector. `here` names the part of it that the reader is in, `judges` the models that judged."""
+    """A page of the inspector. `here` names the part of it that the reader is in, `judges` the models that judged.
+
+    A page that is of no single run has neither `search` nor `reach`.
+    """
     head = element(
         "head",
         None,
@@ -108,7 +111,7 @@ def inspector_page(
     )
     body = element(
         "body",
-        {"data-here": here, "data-read": reach.scored + reach.flagged},
+        {"data-here": here, "data-read": reach and reach.scored + reach.flagged},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
         _banner(run, judges, here, search, reach, pages),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
@@ -127,7 +130,12 @@ def quiet(*words: Child) -> Html:
 
 
 def _banner(
-    run: str, judges: str, here: str, search: CaseSearch, reach: Reach, pages: Sequence[Page]
+    run: str,
+    judges: str,
+    here: str,
+    search: CaseSearch | None,
+    reach: Reach | None,
+    pages: Sequence[Page],
 ) -> Html:
     menu = [
         element(
@@ -145,10 +153,10 @@ def _banner(
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        element("p", {"class": "judges", "title": judges}, "judged by ", shorten(judges, 60)),
+        judges and element("p", {"class": "judges", "title": judges}, "judged by ", shorten(judges, 60)),
         element("nav", {"aria-label": "Inspector"}, menu),
-        element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
-        element(
+        reach and element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
+        search and element(
             "form",
             {"role": "search", "action": "./cases", "method": "get"},
             element("label", {"class": "unseen", "for": "q"}, "Search cases"),

@@ -174,7 +174,7 @@ def board_view(document: Mapping[str, Any] | None) -> Html:
         heading(str(document.get("suite") or "Board"), level=1),
         element("ul", {"class": "advice"}, [element("li", None, said) for said in sentences]),
         heading("Systems"),
-        _table(
+        scrolling_table(
             "Systems",
             ("system", "win rate", "SD", "macro", "SD ", "rank", "dollars"),
             [_system_cells(name, each) for name, each in systems.items()],
@@ -210,7 +210,7 @@ def _scenario(name: str, scenario: Mapping[str, Any]) -> Html:
     told = f"scored by {scenario.get('scorer', '')}, {scenario.get('n', '')} cases"
     told += f"; shows differences from {mde:.3f}" if isinstance(mde, int | float) else ""
     return fragment(
-        heading(name, quiet(told)), _table(name, ("system", "score", "interval", "n", *shown), rows)
+        heading(name, quiet(told)), scrolling_table(name, ("system", "score", "interval", "n", *shown), rows)
     )
 
 
@@ -220,7 +220,8 @@ def _interval(score: Mapping[str, Any]) -> str:
     return f"{low:.3f} to {high:.3f}" if known else ""
 
 
-def _table(label: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Html:
+def scrolling_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Html:
+    """A table whose first column heads the rows, in a region that scrolls by itself where it is too wide."""
     head = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads])
     body = [
         element("tr", None, element("th", {"scope": "row"}, first), [element("td", {"class": "number"}, cell) for cell in rest])

@@ -1,0 +1,242 @@
+"""A folder of runs in the browser: a list of them, any one as the inspector shows it, any two side by side."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from ..evals.report.markup import Child, Html, element, shorten
+from ..orchestration.reading.show import models_of
+from ..orchestration.record import Arm
+from ..orchestration.record.store import run_exists
+from ..rubrics.errors import VenireError
+from .deliberation_reader import DeliberationRecord, NotThere
+from .pages.comparison import comparison_view
+from .pages.frame import Page, heading, inspector_page, quiet
+from .pages.reports import scrolling_table
+from .reports import suite_folder
+from .scales import score_words
+from .search import CaseSearch
+from .server import Inspector, guarded_app, static_handlers
+
+MOST = 500
+"""Cases that are listed of two runs, those furthest apart first."""
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The runs in a folder and in folders of it, those written last first; none where it is itself a run."""
+    if not folder.is_dir() or run_exists(folder) or suite_folder(folder) == folder:
+        return []
+    records = [*folder.glob("*/record.sqlite"), *folder.glob("*/*/record.sqlite")]
+    records.sort(key=lambda record: -record.stat().st_mtime)
+    return list(dict.fromkeys(suite_folder(record.parent) or record.parent for record in records))
+
+
+class Side(NamedTuple):
+    """An arm of one of the runs."""
+
+    number: str
+    """The run's, in addresses."""
+    name: str
+    inspector: Inspector
+    arm: Arm
+
+    @property
+    def key(self) -> str:
+        return f"{self.number}/{self.arm.name}"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.arm.name}"
+
+    def scores(self) -> dict[str, dict[str, float]]:
+        """By case and attribute the scores that it reached, as far as they are read."""
+        found: dict[str, dict[str, float]] = {}
+        for case, arm, attribute, score in self.inspector.finder().scores(self.inspector.store.case_ids()):
+            if arm == self.arm.name:
+                found.setdefault(case, {})[attribute] = score
+        return found
+
+    def read(self, case: str) -> DeliberationRecord:
+        """Its deliberation on a case, under the side's whole name."""
+        found = self.inspector.reader.read(case, self.arm.name)
+        return found._replace(verdict=found.verdict.model_copy(update={"arm": str(self)}))
+
+
+class FolderInspector:
+    """The web application that shows the runs of a folder, read-only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self._folder = folder
+        self._inspectors: dict[str, Inspector] = {}
+        self._names: dict[str, str] = {}
+        self._unread: list[str] = []
+        back = Page("runs", "Runs", "r", self._list, path="..")
+        for number, run in enumerate(runs_in(folder), start=1):
+            self._names[str(number)] = run.relative_to(folder).as_posix()
+            try:
+                self._inspectors[str(number)] = Inspector(run, token=self.token, around=(back,))
+            except VenireError as refusal:
+                self._unread.append(str(refusal))
+        self._static = static_handlers()
+
+    def app(self) -> web.Application:
+        app = guarded_app(self.token)
+        app.router.add_get(f"/{self.token}/", self._runs_page)
+        app.router.add_get(f"/{self.token}/beside", self._beside)
+        for path, handler in self._static.items():
+            app.router.add_get(f"/{self.token}/{path}", handler)
+        app.router.add_get(f"/{self.token}/{{run}}/{{path:.*}}", self._in_run)
+        return app
+
+    def start(self) -> None:
+        """Read the scores of every run, one after the other."""
+
+        def read() -> None:
+            for inspector in self._inspectors.values():
+                inspector.index.catch_up()
+
+        threading.Thread(target=read, name="venire-folder", daemon=True).start()
+
+    def close(self) -> None:
+        for inspector in self._inspectors.values():
+            inspector.close()
+
+    async def _in_run(self, request: web.Request) -> web.StreamResponse:
+        inspector = self._inspectors.get(request.match_info["run"])
+        handler = None if inspector is None else inspector.handlers.get(request.match_info["path"])
+        if inspector is None or handler is None:
+            raise NotThere("There is no such page.")
+        inspector.start()
+        return await handler(request)
+
+    async def _runs_page(self, request: web.Request) -> web.Response:
+        return self._page("Runs", "runs", *await self._list(request))
+
+    async def _list(self, request: web.Request) -> Sequence[Child]:
+        heads = ("run", "last written", "models", "juries", "cases", "cost", "headline")
+        rows = [self._cells(number, inspector) for number, inspector in self._inspectors.items()]
+        return (
+            heading("Runs", quiet(f"{len(rows)} in {self._folder}"), level=1),
+            scrolling_table("Runs", heads, rows),
+            [element("p", {"class": "calm"}, f"not read: {words}") for words in self._unread],
+            self._choice(),
+        )
+
+    def _cells(self, number: str, inspector: Inspector) -> Sequence[Child]:
+        store, arms = inspector.store, inspector.store.arms()
+        moments = [progress.last or progress.started for progress in store.arm_progress(since=0.0)]
+        models = dict.fromkeys(model for arm in arms for model in models_of(arm))
+        return [
+            element("a", {"href": f"./{number}/"}, shorten(self._names[number], 60)),
+            datetime.fromtimestamp(max(moments)).strftime("%Y-%m-%d %H:%M") if moments else "–",
+            shorten(", ".join(models), 80),
+            shorten(", ".join(arm.name for arm in arms), 80),
+            f"{len(store.case_ids()):,}",
+            store.cost().price,
+            shorten(headline(inspector), 200),
+        ]
+
+    def _sides(self) -> dict[str, Side]:
+        sides = [
+            Side(number, self._names[number], inspector, arm)
+            for number, inspector in self._inspectors.items()
+            for arm in inspector.store.arms()
+        ]
+        return {side.key: side for side in sides}
+
+    def _choice(self, *chosen: Side) -> Html | None:
+        """Two lists of every run's juries to choose from; nothing where there is only one."""
+        sides = self._sides()
+        if len(sides) < 2:
+            return None
+        newest, *rest = sides.values()
+        other = next((side for side in rest if side.number != newest.number), rest[0])
+        picked = [side.key for side in chosen or (other, newest)]
+        lists = [
+            element("label", None, words, element("select", {"name": name}, [
+                element("option", {"value": key, "selected": key == held}, str(side)) for key, side in sides.items()
+            ]))
+            for words, name, held in zip(("this jury", "beside this one"), "ab", picked, strict=True)
+        ]  # fmt: skip
+        button = element("button", {"type": "submit"}, "Side by side")
+        return element("form", {"class": "filter", "action": "./beside", "method": "get"}, lists, button)
+
+    async def _beside(self, request: web.Request) -> web.Response:
+        sides, case = self._sides(), request.query.get("id")
+        one, two = (sides.get(request.query.get(name, "")) for name in "ab")
+        if one is None or two is None:
+            raise NotThere("There is no such jury in these runs.")
+        if case is None:
+            return self._page("Side by side", "beside", *self._both(one, two))
+        read = [side.read(case) for side in (one, two)]
+        links = [
+            element("a", {"href": f"./{side.number}/case?{urlencode({'id': case, 'in_arm': side.arm.name})}"}, f"read {side}")
+            for side in (one, two)
+        ]  # fmt: skip
+        back = element("a", {"href": _address(one, two)}, "all cases")
+        way = element("nav", {"class": "arms", "aria-label": "Runs"}, back, links)
+        verdicts = [(each.verdict, each.rubric) for each in read]
+        main = comparison_view(CaseSearch(), (), one.inspector.store.case(case), verdicts, way=way)
+        return self._page(case, "compare", main)
+
+    def _both(self, one: Side, two: Side) -> Sequence[Child]:
+        before, after = one.scores(), two.scores()
+        apart = {
+            case: {name: after[case][name] - score for name, score in before[case].items() if name in after[case]}
+            for case in before
+            if case in after
+        }  # fmt: skip
+        furthest = sorted(apart, key=lambda case: (-max(map(abs, apart[case].values()), default=0.0), case))
+        scores = [each for case in apart.values() for each in case.values()]
+        told = f"{len(apart):,} cases with scores of both; {scores.count(0.0):,} of {len(scores):,} scores are the same"
+        rows = [
+            [
+                element("a", {"href": _address(one, two, id=case)}, shorten(case, 60)),
+                ", ".join(
+                    f"{name} {score_words(before[case][name])} and {score_words(after[case][name])}"
+                    for name, difference in apart[case].items()
+                    if difference
+                )
+                or "the same",
+            ]
+            for case in furthest[:MOST]
+        ]
+        return (
+            heading(f"{one} and {two}", level=1),
+            self._choice(one, two),
+            element("p", {"class": "quiet"}, told),
+            scrolling_table("Side by side", ("case", "scores that differ"), rows),
+            quiet(f"the {MOST} furthest apart") if len(apart) > MOST else None,
+        )
+
+    def _page(self, title: str, here: str, *main: Child) -> web.Response:
+        text = inspector_page(title, self._folder.resolve().name, "", here, None, None, (), *main)
+        return web.Response(text=text, content_type="text/html")
+
+
+def headline(inspector: Inspector) -> str:
+    """What a run found, in a line: a report's first sentence, or each arm's mean scores as far as they are read."""
+    study, board = inspector.study.document() or {}, inspector.board.document() or {}
+    if said := [*study.get("advice", ()), *board.get("sentences", ())]:
+        return str(said[0])
+    arms = inspector.store.arms()
+    counts = inspector.index.score_counts(arms)
+    lines = []
+    for arm in arms:
+        means = [
+            f"{each.attribute} {each.mean:.2f}" for each in counts.summaries(arm) if each.mean is not None
+        ]
+        lines += [f"{arm.name}: {', '.join(means)}"] if means else []
+    return "; ".join(lines) or "no score read yet"
+
+
+def _address(one: Side, two: Side, **more: str) -> str:
+    return f"./beside?{urlencode({'a': one.key, 'b': two.key, **more})}"
