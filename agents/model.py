@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -175,6 +176,10 @@ class Reply:
     finish: Literal["stop", "length", "refusal"] = "stop"
     estimated: Estimated = ""
     """Why `usage` is our own estimate; empty where it is the provider's."""
+
+
+Answer = Callable[[tuple[Message, ...], Schema | None], Awaitable[Reply]]
+"""What stands behind a framework's model: from a conversation, and the schema of the reply if it must have one."""
 
 
 Estimated = Literal["", "missing", "implausible"]

@@ -284,12 +284,12 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
             raise VenireError(f"{jury.name}: {problem}", remedy=remedy)
     if jury.rule is not None:
         refuse_other_jury(jury.rule, judged_by(jury, rubric), presided=way.orchestrator)
-    if jury.stance and (not way.orchestrator or jury.protocol == "magentic-one"):
+    if jury.stance and (not way.orchestrator or way.framework):
         raise VenireError(
             f"{jury.name}: nobody reads the stance under protocol: {jury.protocol}",
             remedy="remove stance, or choose a protocol whose orchestrator is told how to preside, such as orchestrated",
         )
-    unasked = [jury.orchestrator] if jury.protocol == "magentic-one" else jury.seats if not way.judges else ()
+    unasked = [jury.orchestrator] if way.framework else jury.seats if not way.judges else ()
     if any(settings.alternates for settings in unasked):
         raise VenireError(
             f"{jury.name}: alternates are not asked for free text under protocol: {jury.protocol}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -22,12 +22,9 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from ...rubrics.ballot import Schema, inline
-from ..model import Message, Reply, Usage
+from ...rubrics.ballot import inline
+from ..model import Answer, Message, Usage
 from .silence import silence_loggers
-
-Answer = Callable[[tuple[Message, ...], Schema | None], Awaitable[Reply]]
-"""What stands behind the client: from a conversation, and the schema of the reply if it must have one."""
 
 _INFO = ModelInfo(
     vision=False,

@@ -111,7 +111,8 @@ def _targets(judge: Judge) -> dict[str, Target]:
         if judge.rubric.scale_of(name).anchors
     }
     all_targets = voices | questions | anchors
-    if protocol(judge.jury.protocol).orchestrator and judge.jury.protocol != "magentic-one":
+    way = protocol(judge.jury.protocol)
+    if way.orchestrator and not way.framework:
         all_targets["jury:stance"] = Target(
             "jury:stance",
             "the stance of the orchestrator, who presides over the jury: what to ask of jurors, and how to decide",

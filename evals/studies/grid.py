@@ -348,7 +348,7 @@ def limits_label(limits: Mapping[str, float | None], among: Sequence[Mapping[str
 
 Choose = Callable[[str, Sequence[str]], str]
 """Given what is chosen and from what, the choice."""
-_IN_ORDER = ("debate", "escalate", "magentic-one")
+_IN_ORDER = ("debate", "escalate", "magentic", "magentic-one")
 """Protocols in which it matters who sits where; in others a jury is the same whoever is named first."""
 
 

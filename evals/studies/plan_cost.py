@@ -38,10 +38,6 @@ _PRESIDED: Mapping[str, Callable[[int], int]] = {
 """By protocol, the calls in so many rounds that are no juror's turn."""
 
 
-_WHOLE_CONVERSATION = ("magentic-one",)
-"""The protocols in which a question holds all that was said before, not each juror's last word."""
-
-
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
     """The least and the most that arms cost. Tokens and dollars are estimates."""
@@ -87,7 +83,8 @@ def arm_cost(
         return CostEstimate(sure, Cost())
     every = [*asked, *later]
     answer = max(call.completion for call in every)
-    heard = most if jury.protocol in _WHOLE_CONVERSATION else len(jury.seats)
+    # A framework's question holds all that was said before, not each juror's last word.
+    heard = most if protocol(jury.protocol).framework else len(jury.seats)
     usage = Usage(max(call.prompt for call in every) + answer * heard, answer)
     each = [_usage_cost(usage, prices[model]) for model in {call.model for call in every}]
     known = all(cost.priced for cost in each)
@@ -141,7 +138,7 @@ def most_calls(jury: Jury, attributes: int) -> int | None:
     if turns is not None and jury.protocol in _PRESIDED:
         rounds = min(rounds, 1 + max(0, turns - len(jury.seats)))
     calls, _ = way.most(len(jury.seats), rounds)
-    if jury.protocol == "magentic-one":
+    if way.framework:
         if jury.limits.max_replans is None:
             return None
         if turns is not None:

@@ -34,6 +34,9 @@ class Protocol:
     """How many of them follow each other."""
     replans: bool = False
     """Whether whoever presides puts the questions anew where `max_stalls` would stop, `max_replans` times."""
+    framework: bool = False
+    """Whether another library's team deliberates: its orchestrator is told what to do in that library's words, keeps one
+    conversation, and answers in free text."""
     options: type[Options] = Options
     """What it may be told, under `options:` in a jury file; it reads them with `bench.jury.options_as`."""
     prompts: Prompts | None = None

@@ -1,4 +1,4 @@
-"""What a deliberation under AutoGen has heard so far, the turns that its jurors take, and the progress ledger it goes by."""
+"""What a deliberation under AutoGen or Agent Framework has heard so far, the turns that its jurors take, and the progress ledger it goes by."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,27 +18,36 @@ from ...agents.cost import Receipt
 from ...agents.juror import Turn
 from ...agents.orchestrator import NAME
 from ...agents.prompting import Brief, statements_text, words
+from ...personas.jury import Seat
 from ...rubrics.ballot import AbstentionReason, Schema, inline
 from ..bench import Bench, statements
 from ..transcript import Abstained, Cast, Entry, Said, Standing, Stop, entry_of
 
 # Strict, so that the string "False" is not a yes. Keys that nobody asked for do no harm.
 _FORM = ConfigDict(strict=True, frozen=True, json_schema_extra={"additionalProperties": False})
+ENTRY = "entry"
+"""The key under which a juror's message names the entry of the transcript that it was cast in."""
+_NOTHING = "(nothing that reached you)"
 Made = TypeVar("Made")
 
 
 class GroupChat:
     """One deliberation's transcript as it grows, why it stopped, and whether any call may still be made."""
 
-    def __init__(self, brief: Brief, bench: Bench, agents: Mapping[str, str]) -> None:
+    def __init__(
+        self, brief: Brief, bench: Bench, agents: Mapping[str, str], *, private: bool = False
+    ) -> None:
         self.brief = brief
         self.bench = bench
         self.agents = agents
-        """Each seat's name among AutoGen's agents."""
+        """Each seat's name among the framework's agents."""
+        self.private = private
+        """Agent Framework's way: what the orchestrator says reaches no juror but the one it asks, and a new plan is asked
+        for when the conversation is cleared already. AutoGen's jurors hear everything, and its plans are made first."""
         self.task = brief.prompts.words("magentic-task", brief=brief.text_with(brief.first(None)))
         self.transcript = bench.new_transcript(brief)
         self.thread: tuple[str, ...] = ()
-        """The entries in AutoGen's conversation: those since the last plan."""
+        """The entries in the framework's conversation: those since the last plan."""
         self.heard_since_plan = False
         self.scores: dict[str, str] = {}
         """Of each ballot in words, its scores alone."""
@@ -45,7 +55,7 @@ class GroupChat:
         self.mute = False
         """No call may be made any more."""
         self.broken: BaseException | None = None
-        """What goes on to the caller once AutoGen has come to its end: a spent budget, an interrupt, a bug."""
+        """What goes on to the caller once the framework has come to its end: a spent budget, an interrupt, a bug."""
         self._in_flight: asyncio.Future[Any] | None = None
         self._asked = Counter[tuple[object, ...]]()
         """How often each question was put: the same one again, after a new plan, is answered anew."""
@@ -130,7 +140,7 @@ class GroupChat:
         return await self._in_flight
 
     def _delivered_votes(self, seat: str, memory: Sequence[Heard]) -> list[Standing]:
-        """The last vote of each other juror on each attribute, among the ballots that AutoGen delivered."""
+        """The last vote of each other juror on each attribute, among the ballots that the framework delivered."""
         delivered = {heard.entry for heard in memory if heard.entry}
         latest: dict[tuple[str, str], Standing] = {}
         for cast in self.transcript.ballots:
@@ -144,7 +154,7 @@ class GroupChat:
     ) -> Coroutine[Any, Any, Turn]:
         """A juror's ballot: its first, or a revision where it has `voted`.
 
-        A new plan makes AutoGen's agents forget; a juror still knows its own votes.
+        A new plan makes the framework's agents forget; a juror still knows its own votes.
         """
         standing = self.transcript.standing()
         # The case opens every prompt of a juror already; AutoGen's plan repeats it. What the orchestrator's model
@@ -154,7 +164,7 @@ class GroupChat:
         ]
         juror, names, number = self.bench.jurors[seat], self.brief.rubric.names, self.round_of(seat)
         heard = statements(latest, label=self.agents.__getitem__)
-        notice = words("magentic-turn", said="\n\n".join(said[:-1]), asked=said[-1])
+        notice = words("magentic-turn", said="\n\n".join(said[:-1]) or _NOTHING, asked=said[-1])
         own = {name: held[seat].vote for name, held in standing.items() if seat in held}
         said_by = [(each.label, each.vote) for each in heard] + [(seat, vote) for vote in own.values()]
         question = (seat, number, notice, *((who, vote.model_dump_json()) for who, vote in said_by))
@@ -170,8 +180,15 @@ class GroupChat:
         )
 
     def _saw(self, seat: str, latest: Sequence[Standing]) -> tuple[str, ...]:
-        """The entries in a juror's prompt: all since the last plan but its own ballots and overtaken ones."""
+        """The entries in a juror's prompt: all since the last plan but its own ballots and overtaken ones.
+
+        Where the orchestrator speaks to one juror at a time, of its words only the ledgers that asked this one.
+        """
         shown = {held.entry for held in latest}
+        if self.private:
+            own = {entry.id for entry in self.transcript.heard if entry.speaker == seat}
+            asked = {ledger for ledger, answer in pairwise((*self.thread, "")) if answer in {*own, ""}}
+            return tuple(entry for entry in self.thread if entry in shown | asked)
         return tuple(
             entry.id
             for entry in self.transcript.entries
@@ -195,6 +212,11 @@ class Heard(NamedTuple):
 
     text: str
     entry: str = ""
+
+
+def described(seat: Seat) -> str:
+    """A seat as the orchestrator is told of it."""
+    return f"a juror who attends to {seat.persona.attends_to}" if seat.persona else "a juror"
 
 
 class ProgressLedger(BaseModel):
@@ -266,7 +288,7 @@ def ledger_schema(speakers: tuple[str, ...]) -> Schema:
 
 
 def move(*, satisfied: bool = False, replan: bool = False, speaker: str = "", instruction: str = "") -> str:
-    """A ledger that makes AutoGen do one thing: give the final answer, plan anew, or let `speaker` speak.
+    """A ledger that makes the framework do one thing: give the final answer, plan anew, or let `speaker` speak.
 
     AutoGen's own counter of stalls is never zeroed, so it is given no stall except to make it plan anew.
     """

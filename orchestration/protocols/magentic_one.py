@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from pydantic import BaseModel, create_model
 from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.budget import LimitReached
 from ...agents.cost import Receipt
-from ...agents.model import Message, ModelFailure, Reply
+from ...agents.model import Answer, Message, ModelFailure, Reply
 from ...agents.orchestrator import NAME, Finding
 from ...agents.prompting import Brief, fence, form_of, repair_request, statements_text, words
 from ...agents.tokens import estimated_tokens
@@ -23,7 +23,7 @@ from ...rubrics.errors import MissingExtra
 from ...rubrics.rubric import Rubric
 from ..bench import Bench, statements
 from ..stopping import disputed_attributes
-from ..transcript import Abstained, Decided, Entry, Said, Stop, Transcript
+from ..transcript import Abstained, Decided, Entry, Said, Standing, Stop, Transcript
 from ..worked_examples import ShotOptions
 from . import Protocol
 from .magentic_chat import GroupChat, ProgressLedger, ledger_schema, move
@@ -32,13 +32,21 @@ LEDGER_TRIES = 3
 """How often one progress ledger is asked for, each time with what was wrong with the last try."""
 
 
+RunTeam = Callable[[GroupChat, Answer, str], Awaitable[None]]
+"""A framework's team: from the chat, what its model answers, and the words that ask for the final answer."""
+
+
 async def run(brief: Brief, bench: Bench) -> Transcript:
-    """AutoGen deliberates; then its final answer is read, and every seat that it passed over is recorded."""
+    """AutoGen deliberates."""
     check(bench.jury)
     from .magentic_team import run_team
 
-    shape = final_shape(brief.rubric)
-    chat = GroupChat(brief, bench, agent_names(bench.jury.seat_names))
+    return await preside(GroupChat(brief, bench, agent_names(bench.jury.seat_names)), run_team)
+
+
+async def preside(chat: GroupChat, run_team: RunTeam) -> Transcript:
+    """The team deliberates; then its final answer is read, and every seat that it passed over is recorded."""
+    shape = final_shape(chat.brief.rubric)
     presider = Presider(chat, words("magentic-final", form=form_of(shape)))
     await run_team(chat, presider.answer, presider.final_prompt)
     await _close(chat, presider, shape)
@@ -48,17 +56,21 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
 
 def check(jury: Jury) -> None:
     """Refuse to begin without AutoGen."""
-    for package in ("autogen_agentchat", "autogen_core"):
+    require("the magentic-one protocol needs AutoGen", "autogen", "autogen_agentchat", "autogen_core")
+
+
+def require(problem: str, extra: str, *packages: str) -> None:
+    """Raises MissingExtra where one of `packages` is not installed."""
+    for package in packages:
         if find_spec(package) is None:
             raise MissingExtra(
-                f"the magentic-one protocol needs AutoGen ({package} is not installed)",
-                remedy="pip install 'venire[autogen]'",
+                f"{problem} ({package} is not installed)", remedy=f"pip install 'venire[{extra}]'"
             )
 
 
 def agent_names(seats: Iterable[str]) -> dict[str, str]:
-    """A name for each seat that AutoGen accepts: an identifier, not its orchestrator's, and no other seat's."""
-    taken = {"MagenticOneOrchestrator"}
+    """A name for each seat that the frameworks accept: an identifier, not an orchestrator's, and no other seat's."""
+    taken = {"MagenticOneOrchestrator", "magentic_orchestrator", "magentic_manager"}
     names: dict[str, str] = {}
     for seat in seats:
         name = seat.replace("-", "_")
@@ -87,7 +99,7 @@ def _shape(questions: tuple[tuple[str, Legal], ...]) -> type[BaseModel]:
 
 
 class Presider:
-    """The orchestrator of one deliberation, as far as AutoGen can tell."""
+    """The orchestrator of one deliberation, as far as the framework can tell."""
 
     def __init__(self, chat: GroupChat, final_prompt: str) -> None:
         self.final_prompt = final_prompt
@@ -98,7 +110,7 @@ class Presider:
         self._replans = 0
 
     async def answer(self, messages: tuple[Message, ...], schema: Schema | None) -> Reply:
-        """What AutoGen is told. It asks for nothing but a progress ledger with a schema."""
+        """What the framework is told. It asks for nothing but a progress ledger with a schema."""
         if schema is not None:
             return Reply(text=await self._ledger(messages))
         if messages[-1].content == self.final_prompt:
@@ -153,12 +165,17 @@ class Presider:
         """Facts, then a plan; both anew when the jury is stuck."""
         about = "facts" if not self._facts_given else "replan" if self._replans else "plan"
         self._facts_given = not self._facts_given
+        if self._chat.private and self._replans:
+            standing = self._standing()
+            messages = self._with_ballots(messages, standing)
+            if about == "facts":
+                self._chat.thread = tuple(dict.fromkeys(held.entry for held in standing))
         said = await self.ask(messages)
         if said is None:
             return ""
         chat = self._chat
         entry = chat.note(about, *said)
-        # The plan is made from the whole conversation; once it is made, AutoGen begins a new one with it.
+        # AutoGen plans from the whole conversation; once the plan is made, a new one begins with it.
         chat.thread = (*chat.thread, entry) if about == "facts" else (chat.thread[-1], entry)
         if about != "facts":
             chat.heard_since_plan, self._stalls = False, 0
@@ -243,20 +260,29 @@ class Presider:
     async def _final_answer(self, messages: tuple[Message, ...]) -> str:
         """The orchestrator's last words, made with the ballots that a new plan had taken out of its sight."""
         chat = self._chat
-        standing = [held for votes in chat.transcript.standing().values() for held in votes.values()]
-        lost = [held for held in standing if held.entry not in chat.thread]
-        if lost:
-            heard = statements(lost, label=chat.agents.__getitem__)
-            told = statements_text(heard, chat.brief.rubric.names, chat.brief.nonce)
-            messages = (*messages[:-1], Message("user", words("magentic-recap", heard=told)), messages[-1])
+        lost = [held for held in self._standing() if held.entry not in chat.thread]
+        messages = self._with_ballots(messages, lost)
         said = await self.ask(messages)
         if said is None:
             return ""
         self.final = Final(messages, *said)
         return self.final.text
 
+    def _standing(self) -> list[Standing]:
+        return [held for votes in self._chat.transcript.standing().values() for held in votes.values()]
+
+    def _with_ballots(
+        self, messages: tuple[Message, ...], ballots: Sequence[Standing]
+    ) -> tuple[Message, ...]:
+        """The conversation with `ballots` that are no longer in it, before its last message."""
+        if not ballots:
+            return messages
+        heard = statements(ballots, label=self._chat.agents.__getitem__)
+        text = statements_text(heard, self._chat.brief.rubric.names, self._chat.brief.nonce)
+        return (*messages[:-1], Message("user", words("magentic-recap", heard=text)), messages[-1])
+
     def _fence_words(self, text: str) -> str:
-        """The orchestrator's words as AutoGen repeats them in later prompts, its own and the jurors'."""
+        """The orchestrator's words as the framework repeats them in later prompts, its own and the jurors'."""
         return fence("words", NAME, text, self._chat.brief.nonce)
 
     def _end_in_silence(self, reason: AbstentionReason, detail: str, spent: Receipt) -> None:
@@ -355,6 +381,7 @@ magentic_one = Protocol(
     count="decision",
     orchestrator=True,
     replans=True,
+    framework=True,
     summary="AutoGen's own MagenticOneGroupChat with the same jurors and limits: the published arm, its faults guarded",
     speaks="the orchestrator lists facts and plans; then, over and over, it fills a ledger and one juror it names speaks",
     sees="the orchestrator: all since its last plan; a juror: the plan, what was asked since, the others' last ballots",

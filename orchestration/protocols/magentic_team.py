@@ -11,12 +11,9 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat
 from autogen_core import CancellationToken
 
-from ...agents.clients.autogen_gateway import Answer, GatewayClient, disable_tracing, silence_logs
-from ...personas.jury import Seat
-from .magentic_chat import GroupChat, Heard
-
-_ENTRY = "entry"
-"""The key under which a juror's message names the entry of the transcript that it was cast in."""
+from ...agents.clients.autogen_gateway import GatewayClient, disable_tracing, silence_logs
+from ...agents.model import Answer
+from .magentic_chat import ENTRY, GroupChat, Heard, described
 
 
 class SeatAgent(BaseChatAgent):
@@ -34,10 +31,10 @@ class SeatAgent(BaseChatAgent):
     async def on_messages(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
-        self._memory += [Heard(m.to_model_text(), m.metadata.get(_ENTRY, "")) for m in messages]
+        self._memory += [Heard(m.to_model_text(), m.metadata.get(ENTRY, "")) for m in messages]
         said = await self._chat.turn(self.name, self._memory)
         return Response(
-            chat_message=TextMessage(content=said.text, source=self.name, metadata={_ENTRY: said.entry})
+            chat_message=TextMessage(content=said.text, source=self.name, metadata={ENTRY: said.entry})
         )
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
@@ -50,7 +47,7 @@ async def run_team(chat: GroupChat, answer: Answer, final_prompt: str) -> None:
     AutoGen's own limits are out of the way: `max_turns` allows a turn too many, and `max_stalls` never ends
     anything. The presider keeps ours, and makes AutoGen plan anew by giving it one stall, which is all it may have.
     """
-    seats = [SeatAgent(chat.agents[seat.name], _description(seat), chat) for seat in chat.bench.jury.seats]
+    seats = [SeatAgent(chat.agents[seat.name], described(seat), chat) for seat in chat.bench.jury.seats]
     with silence_logs():
         team = MagenticOneGroupChat(
             list(seats),
@@ -70,7 +67,3 @@ async def run_team(chat: GroupChat, answer: Answer, final_prompt: str) -> None:
             raise
     if chat.broken is not None:
         raise chat.broken
-
-
-def _description(seat: Seat) -> str:
-    return f"a juror who attends to {seat.persona.attends_to}" if seat.persona else "a juror"

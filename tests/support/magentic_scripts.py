@@ -62,7 +62,7 @@ def boss(ledgers: Callable[[int], Any], *, final: Any = WORDS, repair: Any = FIN
 
 def deliberate_magentic(case: Case, rubric: Rubric, url: str, *names: str, **fields: Any) -> Verdict:
     """The verdict of `magentic-one` on a local server's jurors."""
-    return deliberate_sync(case, rubric, jury_at(url, *names, protocol="magentic-one", **fields))
+    return deliberate_sync(case, rubric, jury_at(url, *names, **{"protocol": "magentic-one", **fields}))
 
 
 def speakers(verdict: Verdict) -> list[str]:
