@@ -52,6 +52,12 @@ HOMES = {
     "autogen_agentchat": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_core": ["agents/clients/", "orchestration/protocols/magentic", "orchestration/autogen"],
     "autogen_ext": ["agents/clients/"],
+    "agent_framework": [
+        "agents/clients/",
+        "orchestration/protocols/magentic",
+        "orchestration/agent_framework",
+    ],
+    "agent_framework_orchestrations": ["orchestration/protocols/magentic"],
     "httpx": ["agents/clients/autogen.py", "agents/clients/httpx_replies.py"],
     "cryptography": ["orchestration/record/"],
     "networkx": ["orchestration/reading/graph"],
@@ -286,7 +292,16 @@ def test_every_package_is_listed() -> None:
     assert listed == packages | {"venire"}
 
 
-_HEAVY = {"litellm", "autogen_core", "autogen_agentchat", "pandas", "scipy", "sklearn", "numpy"}
+_HEAVY = {
+    "litellm",
+    "autogen_core",
+    "autogen_agentchat",
+    "agent_framework",
+    "pandas",
+    "scipy",
+    "sklearn",
+    "numpy",
+}
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from agent_framework_orchestrations._magentic import ORCHESTRATOR_PROGRESS_LEDGE
 
 from ...agents.clients.silence import silence_loggers
 from ...agents.model import Answer, Message
-from .magentic_chat import ENTRY, GroupChat, Heard, described, ledger_schema
+from .magentic_chat import ENTRY, GroupChat, Heard, description_of, ledger_schema
 
 _MEMORY = "heard"
 _ASKS_FOR_LEDGER = ORCHESTRATOR_PROGRESS_LEDGER_PROMPT.partition("{")[0]
 
 
-class SeatAgent(BaseAgent):
+class SeatAgent(BaseAgent):  # type: ignore[misc]
     """A juror as Agent Framework sees one: its session remembers what it was sent, until a reset makes a new one."""
 
     def __init__(self, name: str, description: str, chat: GroupChat) -> None:
@@ -38,7 +38,7 @@ class SeatAgent(BaseAgent):
         return _response(said.text, author_name=self.name, additional_properties={ENTRY: said.entry})
 
 
-class ManagerAgent(BaseAgent):
+class ManagerAgent(BaseAgent):  # type: ignore[misc]
     """The agent of Agent Framework's standard manager: the presider answers for it."""
 
     def __init__(self, chat: GroupChat, answer: Answer) -> None:
@@ -65,17 +65,16 @@ async def run_workflow(chat: GroupChat, answer: Answer, final_prompt: str) -> No
     Agent Framework's own limits are out of the way: at one of them it yields a sentence in place of the final answer.
     The presider keeps ours, and makes it plan anew by giving it one stall, which is more than it may have.
     """
-    workflow = MagenticBuilder(
-        participants=[
-            SeatAgent(chat.agents[seat.name], described(seat), chat) for seat in chat.bench.jury.seats
-        ],
-        manager_agent=ManagerAgent(chat, answer),
-        final_answer_prompt=final_prompt.replace("{", "{{").replace("}", "}}"),
-        max_stall_count=0,
-    ).build()
-    # A turn takes two supersteps, of which the builder allows a hundred, and has no way to allow more.
-    workflow._runner._max_iterations = sys.maxsize
+    seats = [SeatAgent(chat.agents[seat.name], description_of(seat), chat) for seat in chat.bench.jury.seats]
     with _silence_logs():
+        workflow = MagenticBuilder(
+            participants=seats,  # type: ignore[arg-type]
+            manager_agent=ManagerAgent(chat, answer),  # type: ignore[arg-type]
+            final_answer_prompt=final_prompt.replace("{", "{{").replace("}", "}}"),
+            max_stall_count=0,
+        ).build()
+        # A turn takes two supersteps, of which the builder allows a hundred, and has no way to allow more.
+        workflow._runner._max_iterations = sys.maxsize
         await workflow.run(chat.task)
     if chat.broken is not None:
         raise chat.broken

@@ -1,4 +1,4 @@
-"""Orchestrators for `magentic-one` that say what a test wrote for them, and what came of it."""
+"""Orchestrators for `magentic-one` and `magentic` that say what a test wrote for them, and what came of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from openai_server import Call, Fault
+from openai_server import Call, Fault, Refusal
 from server_juries import jury_at
 
 from venire import Case, Rubric, Verdict, deliberate_sync
@@ -60,8 +60,25 @@ def boss(ledgers: Callable[[int], Any], *, final: Any = WORDS, repair: Any = FIN
     return answer
 
 
+UNUSABLE: dict[str, Callable[[], Callable[[Call], Any]]] = {
+    "unknown juror": lambda: boss(lambda _: ledger("nobody")),
+    "missing key": lambda: boss(lambda _: {k: v for k, v in ledger().items() if k != "next_speaker"}),
+    "False": lambda: boss(lambda _: ledger(satisfied="False")),
+    "two blocks": lambda: boss(lambda _: f"{json.dumps(ledger('a'))} {json.dumps(ledger('b'))}"),
+    "words": lambda: boss(lambda _: "Let us hear a."),
+    "down": lambda: lambda _: DOWN,
+    "refuses": lambda: lambda _: Refusal(),
+}
+"""Orchestrators whom nobody can follow."""
+ENDLESS: dict[str, Callable[[], Callable[[Call], Any]]] = {
+    "always stalled": lambda: boss(lambda _: ledger(progress=False)),
+    "never satisfied": lambda: boss(in_turn("a", "b", "c")),
+}
+"""Orchestrators whom only a limit stops."""
+
+
 def deliberate_magentic(case: Case, rubric: Rubric, url: str, *names: str, **fields: Any) -> Verdict:
-    """The verdict of `magentic-one` on a local server's jurors."""
+    """The verdict of `magentic-one`, or of another `protocol`, on a local server's jurors."""
     return deliberate_sync(case, rubric, jury_at(url, *names, **{"protocol": "magentic-one", **fields}))
 
 

@@ -16,7 +16,18 @@ import pytest
 from command_line import venire
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from magentic_scripts import DOWN, FINAL, WORDS, boss, deliberate_magentic, in_turn, ledger, speakers
+from magentic_scripts import (
+    DOWN,
+    ENDLESS,
+    FINAL,
+    UNUSABLE,
+    WORDS,
+    boss,
+    deliberate_magentic,
+    in_turn,
+    ledger,
+    speakers,
+)
 from openai_server import Call, Fault, ProviderServer, Refusal, jury_of
 from run_files import write_run
 from server_juries import jury_at
@@ -278,26 +289,13 @@ def run_it(folder: Path, presides: Any, status: int = 0, **jury: Any) -> dict[st
     return document
 
 
-@pytest.mark.parametrize(
-    ("presides", "reason"),
-    [
-        (boss(lambda _: ledger(progress=False)), "stall"),
-        (boss(lambda _: ledger("nobody")), "orchestrator"),
-        (boss(lambda _: {k: v for k, v in ledger().items() if k != "next_speaker"}), "orchestrator"),
-        (boss(lambda _: ledger(satisfied="False")), "orchestrator"),
-        (boss(lambda _: f"{json.dumps(ledger('a'))} {json.dumps(ledger('b'))}"), "orchestrator"),
-        (boss(lambda _: "Let us hear a."), "orchestrator"),
-        (lambda _: DOWN, "orchestrator"),
-        (lambda _: Refusal(), "orchestrator"),
-    ],
-    ids=["always stalled", "unknown juror", "missing key", "False", "two blocks", "words", "down", "refuses"],
-)
+@pytest.mark.parametrize("name", ["always stalled", *UNUSABLE])
 def test_a_broken_orchestrator_ends_with_a_stop_reason_and_one_not_reached_with_exit_4(
-    tmp_path: Path, presides: Any, reason: str, request: pytest.FixtureRequest
+    tmp_path: Path, name: str
 ) -> None:
-    document = run_it(tmp_path, presides, 4 if request.node.callspec.id == "down" else 0)
+    document = run_it(tmp_path, {**UNUSABLE, **ENDLESS}[name](), 4 if name == "down" else 0)
 
-    assert document["stop"]["reason"] == reason
+    assert document["stop"]["reason"] == ("orchestrator" if name in UNUSABLE else "stall")
     assert {part["status"] for part in document["verdict"].values()} <= {"reached", "hung"}
     heard = {ballot["juror"] for ballot in document["ballots"]}
     assert heard | {abstained["juror"] for abstained in document["abstentions"]} == {"a", "b", "c"}
