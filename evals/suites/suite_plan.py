@@ -135,10 +135,10 @@ def _plan_part(
             if judged_id(part, case, system) not in judged_before
         ]
         remaining = len(waiting)
-        each_case = _most_calls(jury)
+        each_case = _most_calls(jury, rubric)
         jury_calls = remaining * each_case
         words = max((len(prompt) for prompt in part.prompts.values()), default=0) // BYTES_PER_TOKEN
-        answer = part.scenario.answer.max_tokens or 0
+        answer = (part.scenario.answer.max_tokens or 0) * _outputs(rubric)
         for seat in jury.seats:
             price = prices.of(seat)
             share = remaining * each_case // len(jury.seats)
@@ -171,7 +171,7 @@ def _ballot_seconds(
         answer = (
             _tokens(given_answer.text) if given_answer else part.scenario.answer.max_tokens or ANSWER_TOKENS
         )
-        read = FORM_TOKENS + _tokens(part.prompts.get(case, "")) + answer
+        read = FORM_TOKENS + _tokens(part.prompts.get(case, "")) + answer * _outputs(rubric)
         seconds += _local_seconds(read, ATTRIBUTE_TOKENS * len(rubric.names))
     return seconds
 
@@ -192,11 +192,18 @@ def _judged_already(store: Store, part: SuitePart, jury: Jury) -> set[str]:
     return set() if arm is None else {transcript.case for transcript in store.transcripts(arm)}
 
 
-def _most_calls(jury: Jury) -> int:
+def _outputs(rubric: Rubric) -> int:
+    """The answers that a juror reads at once; about as long as each other."""
+    return 2 if rubric.compares else 1
+
+
+def _most_calls(jury: Jury, rubric: Rubric) -> int:
     """The most calls on one answer, where the protocol says; else one a seat and round."""
     bound = protocol(jury.protocol).most
     rounds = jury.limits.max_rounds or 1
     repeats = jury.repeats if jury.protocol in ("single", "panel") else 1
+    if rubric.compares and any(seat.order == "both" for seat in jury.seats):
+        repeats *= 2
     return (bound(len(jury.seats), rounds)[0] if bound is not None else len(jury.seats) * rounds) * repeats
 
 

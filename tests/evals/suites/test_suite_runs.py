@@ -297,7 +297,8 @@ def test_answers_judged_in_pairs_score_their_win_rate_against_a_baseline(tmp_pat
         judged_suite(tmp_path, server.url, rubric=rubric, against="base")
         rows = [{"case": row["id"], "system": name, "output": f"{name} says {row['id']}"} for row in QUESTIONS for name in ("base", "one", "two") if (name, row["id"]) != ("two", "0")]  # fmt: skip
         (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        assert plan_suite(load_suite(tmp_path / "suite.yaml"), session(tmp_path)).parts[0].judged == 24
+        (planned,) = plan_suite(load_suite(tmp_path / "suite.yaml"), session(tmp_path)).parts
+        assert (planned.judged, planned.jury_calls) == (24, 24 * 3)
         run(tmp_path)
         assert run(tmp_path).heard == 0
     found = report(tmp_path)
