@@ -157,6 +157,7 @@ class DeskServer:
         self._rubrics: dict[str, Rubric] = {}
         self._agreement: tuple[int, list[tuple[str, str, str]], list[Attention]] | None = None
         self._working: asyncio.Task[None] | None = None
+        self._pace: tuple[int, dict[str, float], dict[str, float]] | None = None
 
     def app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY)
@@ -296,8 +297,9 @@ class DeskServer:
             self._working = asyncio.create_task(self._work_out(last))
         if self._working is not None and self._agreement is None:
             await asyncio.wait([self._working], timeout=0.5)
+        paces = self._paces()
         people = [
-            (PersonProgress(person, done, total), *self._pace(person))
+            (PersonProgress(person, done, total), *paces.get(person, ("", "")))
             for person, (done, total) in self._desk.counts().items()
         ]
         if self._agreement is None:
@@ -307,20 +309,24 @@ class DeskServer:
     async def _work_out(self, last: int) -> None:
         self._agreement = (last, *await asyncio.to_thread(_agreement_so_far, self._desk.folder))
 
-    def _pace(self, person: str) -> tuple[str, str]:
-        """The median time that a done case took, and when she was last seen."""
-        seconds = [
-            row[0]
-            for row in self._desk.rows(
-                "SELECT sum(seconds) FROM clicks JOIN tasks ON tasks.id = task WHERE person = ? AND done_at IS NOT NULL GROUP BY task",
-                person,
-            )
-        ]
-        ((last,),) = self._desk.rows(
-            "SELECT max(made_at) FROM clicks JOIN tasks ON tasks.id = task WHERE person = ?", person
-        )
-        pace = f"{statistics.median(seconds):.0f} s" if seconds else ""
-        return pace, "" if last is None else _ago(time.time() - last)
+    def _paces(self) -> dict[str, tuple[str, str]]:
+        """By person, the median time that a done case took, and when she was last seen; worked out once for a click."""
+        last = self._desk.last_click()
+        if self._pace is None or self._pace[0] != last:
+            seconds: dict[str, list[float]] = {}
+            seen: dict[str, float] = {}
+            for person, done_at, spent, made_at in self._desk.rows(
+                "SELECT person, done_at, sum(seconds), max(made_at) FROM clicks JOIN tasks ON tasks.id = task GROUP BY task"
+            ):
+                seen[person] = max(seen.get(person, 0.0), made_at)
+                if done_at is not None:
+                    seconds.setdefault(person, []).append(spent)
+            self._pace = (last, {name: statistics.median(spent) for name, spent in seconds.items()}, seen)
+        _, medians, seen = self._pace
+        return {
+            name: (f"{medians[name]:.0f} s" if name in medians else "", _ago(time.time() - moment))
+            for name, moment in seen.items()
+        }
 
 
 def is_legal(value: Any, schema: dict[str, Any], *, unfinished: bool = False) -> bool:

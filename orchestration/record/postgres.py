@@ -72,15 +72,23 @@ class PostgresDatabase:
 
     def lease(self, name: str) -> bool:
         number = _lock_number(f"{self._address.run} lease {name}")
-        leased = self._leasing.do(lambda session: _try_lock(session, number))
-        if leased:
-            self._leases.add(name)
-        return leased
+
+        def take(session: PostgresSession) -> bool:
+            leased = _try_lock(session, number)
+            if leased:
+                self._leases.add(name)
+            return leased
+
+        return self._leasing.do(take)
 
     def end_lease(self, name: str) -> None:
-        self._leases.discard(name)
         number = _lock_number(f"{self._address.run} lease {name}")
-        self._leasing.do(lambda session: session.run("SELECT pg_advisory_unlock(?)", (number,)))
+
+        def give_back(session: PostgresSession) -> None:
+            self._leases.discard(name)
+            session.run("SELECT pg_advisory_unlock(?)", (number,))
+
+        self._leasing.do(give_back)
 
     def writing(self) -> bool:
         # The server's own list of locks has the two halves of the number apart.

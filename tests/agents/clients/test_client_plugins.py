@@ -99,6 +99,7 @@ def test_from_a_juror_to_the_socket_every_step_has_a_name(
         "Juror._answer",
         "Juror._answer_to",
         "ModelGateway.fill",
+        "ModelGateway._fill",
         "ModelGateway.complete",
         "ModelGateway._send_with_retries",
         "ModelGateway._send_within_limits",

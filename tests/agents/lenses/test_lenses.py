@@ -163,9 +163,9 @@ def test_has_no_opinion_without_a_source(name: str) -> None:
 def test_reads_a_long_text_in_good_time(name: str, text: str) -> None:
     words = max(1, len(text.split()))
     long = "".join(text.format(number) for number in range(50_000 // words))
-    began = time.perf_counter()
+    began = time.process_time()
     LENSES[name].reads([long, long], long)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_reading_has_a_merit_between_nought_and_one() -> None:

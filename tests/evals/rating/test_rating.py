@@ -170,7 +170,7 @@ def test_three_raters_a_closed_window_and_a_killed_server(browser: Any, tmp_path
     assert other.evaluate("window.ran") is None
     coordinator = browser.new_page()
     coordinator.goto(desk.links["coordinator"])
-    coordinator.locator("h2", has_text="Agreement so far").wait_for()
+    coordinator.locator("h2", has_text="Agreement so far").wait_for(timeout=120_000)
     assert f"{3 * cases} of {3 * cases} ballots are complete" in coordinator.locator("h1").inner_text()
     for opened in (*browsers.values(), window, other, coordinator):
         opened.close()
