@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 
-from pydantic import BaseModel, ConfigDict
-
-from ..agents.model import digest
 from ..personas.jury import Jury
 from ..rubrics.case import Case
-from ..rubrics.errors import MissingExtra, VenireError
+from ..rubrics.errors import MissingExtra
 from ..rubrics.rubric import Rubric
-from .bench import Court
-from .deliberate import hear, ready, recount, suited_jury
-from .transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said, Stop
-from .verdict import Outcome, Verdict
-from .worked_examples import ScoredCases
+from .deliberate import suited_jury
+from .jury_room import VerdictMessage, case_from, entry_text, jury_description, jury_room
 
 try:
     from autogen_agentchat.agents import BaseChatAgent
@@ -30,26 +24,12 @@ except ModuleNotFoundError as missing:
     ) from None
 
 
-class VerdictMessage(BaseModel):
-    """A verdict as AutoGen carries it: what became of each attribute, and why the jury stopped."""
-
-    model_config = ConfigDict(frozen=True)
-
-    case: str
-    stop: Stop
-    outcomes: Mapping[str, Outcome]
-    derived: Mapping[str, float]
-
-
 def case_of(messages: Sequence[BaseChatMessage]) -> Case:
     """What the messages put before the jury: a `Case`, or a text with those before it as its source."""
-    if not messages:
-        raise VenireError("there is nothing to judge", remedy="give the team a task")
-    last = messages[-1]
+    last = messages[-1] if messages else None
     if isinstance(last, StructuredMessage) and isinstance(last.content, Case):
         return last.content
-    *source, output = (message.to_model_text() for message in messages)
-    return Case(id=digest("\0".join([*source, output]))[:12], source=tuple(source), output=output)
+    return case_from([message.to_model_text() for message in messages])
 
 
 def jury_team(
@@ -75,10 +55,7 @@ class JuryAgent(BaseChatAgent):
     def __init__(
         self, jury: Jury, rubric: Rubric, as_case: Callable[[Sequence[BaseChatMessage]], Case], as_text: bool
     ) -> None:
-        described = (
-            jury.description or f"a jury of {len(jury.seats)} that judges a text by the rubric {rubric.name}"
-        )
-        super().__init__(jury.name.replace("-", "_"), described)
+        super().__init__(jury.name.replace("-", "_"), jury_description(jury, rubric))
         self._jury = jury
         self._rubric = rubric
         self._as_case = as_case
@@ -100,54 +77,20 @@ class JuryAgent(BaseChatAgent):
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
         """What is said in the jury room, as it is said; then the verdict."""
-        spoken: asyncio.Queue[Entry | None] = asyncio.Queue()
-        deliberation = asyncio.ensure_future(self._deliberate(self._as_case(messages), spoken))
-        cancellation_token.link_future(deliberation)
         said: list[BaseAgentEvent | BaseChatMessage] = []
-        try:
-            while (entry := await spoken.get()) is not None:
-                said.append(TextMessage(content=entry_text(entry), source=entry.speaker))
-                yield said[-1]
-            verdict = await deliberation
-        finally:
-            deliberation.cancel()
-        yield Response(chat_message=self._answer(verdict), inner_messages=said)
+        room = jury_room(self._as_case(messages), self._rubric, self._jury, cancellation_token.link_future)
+        async with aclosing(room):
+            async for heard in room:
+                if isinstance(heard, VerdictMessage):
+                    yield Response(chat_message=self._answer(heard), inner_messages=said)
+                else:
+                    said.append(TextMessage(content=entry_text(heard), source=heard.speaker))
+                    yield said[-1]
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """There is nothing to forget."""
 
-    async def _deliberate(self, case: Case, spoken: asyncio.Queue[Entry | None]) -> Verdict:
-        court = Court(scored=ScoredCases.of([case]), listener=lambda _, entry: spoken.put_nowait(entry))
-        try:
-            await asyncio.to_thread(ready, self._jury, court, self._rubric)
-            return recount(await hear(case, self._rubric, self._jury, court), self._rubric, self._jury)
-        finally:
-            await court.close()
-            spoken.put_nowait(None)
-
-    def _answer(self, verdict: Verdict) -> BaseChatMessage:
-        found = VerdictMessage(
-            case=verdict.case, stop=verdict.stop, outcomes=verdict.outcomes, derived=verdict.derived
-        )
+    def _answer(self, verdict: VerdictMessage) -> BaseChatMessage:
         if self._as_text:
-            return TextMessage(content=found.model_dump_json(), source=self.name)
-        return StructuredMessage[VerdictMessage](content=found, source=self.name)
-
-
-def entry_text(entry: Entry) -> str:
-    """An entry of the transcript as text."""
-    match entry:
-        case Cast():
-            ballot = entry.ballot
-            given = [f"{v.attribute}: {v.value}. {v.rationale}" for v in ballot.votes]
-            return "\n".join((*given, *(f"{a.attribute}: abstains ({a.reason})" for a in ballot.abstained)))
-        case Abstained():
-            return f"abstains ({entry.abstention.reason}: {entry.abstention.detail})"
-        case Ledger():
-            return "\n".join(f"{d.attribute}: {d.dispute} {d.question}" for d in entry.disputes)
-        case Decided():
-            return "\n".join(f"{f.attribute}: {f.value}. {f.rationale}" for f in entry.findings)
-        case Said():
-            return entry.text
-        case Extracted() | Checked() | Controlled():
-            return entry.summary
+            return TextMessage(content=verdict.model_dump_json(), source=self.name)
+        return StructuredMessage[VerdictMessage](content=verdict, source=self.name)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -204,13 +205,33 @@ def connect(settings: ModelSettings) -> ModelClient:
     where = (settings.model or "").partition("/")[2]
     if where.endswith(SUFFIXES):
         return connect_model_client(Path(where), settings)
+    return AgentClient(
+        where,
+        agent_function(
+            settings,
+            "autogen_agentchat",
+            MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'"),
+            remedy="write it as autogen/MODULE:FUNCTION, or autogen/FILE.yaml for a model client",
+        ),
+    )
+
+
+def agent_function(
+    settings: ModelSettings, package: str, missing: MissingExtra, remedy: str
+) -> Callable[[], Any]:
+    """The function that `PREFIX/MODULE:FUNCTION` names, whose agent needs `package`."""
+    where = (settings.model or "").partition("/")[2]
     module, _, name = where.partition(":")
     if not module or not name:
+        raise VenireError(f"the model {settings.model!r} names no agent", remedy=remedy)
+    if find_spec(package) is None:
+        raise missing
+    try:
+        make = getattr(import_module(module), name, None)
+    except ModuleNotFoundError as error:
         raise VenireError(
-            f"the model {settings.model!r} names no agent",
-            remedy="write it as autogen/MODULE:FUNCTION, or autogen/FILE.yaml for a model client",
-        )
-    make = getattr(_module(module), name, None)
+            f"no module named {error.name!r}", remedy="install it, or put its folder on PYTHONPATH"
+        ) from None
     if not callable(make):
         found = "is not a function" if make is not None else "is not there"
         raise VenireError(
@@ -218,20 +239,7 @@ def connect(settings: ModelSettings) -> ModelClient:
             remedy="name a function without arguments that returns a new agent each time: agents remember, "
             "and one case must not reach the next",
         )
-    return AgentClient(where, make)
-
-
-def _module(name: str) -> Any:
-    try:
-        import autogen_agentchat  # noqa: F401  # the agent needs it, whatever else its module imports
-    except ModuleNotFoundError:
-        raise MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'") from None
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        raise VenireError(
-            f"no module named {error.name!r}", remedy="install it, or put its folder on PYTHONPATH"
-        ) from None
+    return make
 
 
 class AgentClient(ModelClient):
@@ -244,45 +252,38 @@ class AgentClient(ModelClient):
         self._make = make
 
     async def complete(self, request: Request) -> Reply:
+        started = time.perf_counter()
+        try:
+            agent = self._make()
+            if inspect.isawaitable(agent):
+                agent = await agent
+            try:
+                text, usage = await self.run_agent(agent, request.messages)
+            finally:
+                if close := getattr(agent, "close", None):
+                    await close()
+        except Exception as error:
+            # An agent is somebody else's program: whatever it raises, this juror gave no answer.
+            told = f"{self._where}: {type(error).__name__}: {error}"
+            raise ModelFailure("unavailable", told[:300]) from None
+        if text is None:
+            raise ModelFailure("unparsable", f"{self._where} said nothing")
+        return Reply(text=text, usage=usage, usd=None, seconds=time.perf_counter() - started)
+
+    async def run_agent(self, agent: Any, messages: Sequence[Message]) -> tuple[str | None, Usage]:
+        """The agent's last words, None if there are none, and the tokens of all."""
         from autogen_agentchat.messages import TextMessage
 
         from .autogen_gateway import silence_logs
 
-        task = [TextMessage(content=m.content, source=m.role) for m in request.messages]
-        started = time.perf_counter()
+        task = [TextMessage(content=m.content, source=m.role) for m in messages]
         with silence_logs():
-            try:
-                result = await self._run_agent(task)
-            except Exception as error:
-                # An agent is somebody else's program: whatever it raises, this juror gave no answer.
-                told = f"{self._where}: {type(error).__name__}: {error}"
-                raise ModelFailure("unavailable", told[:300]) from None
-        if not result.messages:
-            raise ModelFailure("unparsable", f"{self._where} said nothing")
-        return Reply(
-            text=result.messages[-1].to_text(),
-            usage=_agent_usage(result.messages),
-            usd=None,
-            seconds=time.perf_counter() - started,
-        )
-
-    async def _run_agent(self, task: list[Any]) -> Any:
-        agent = self._make()
-        if inspect.isawaitable(agent):
-            agent = await agent
-        try:
-            return await agent.run(task=task, output_task_messages=False)
-        finally:
-            if close := getattr(agent, "close", None):
-                await close()
-
-
-def _agent_usage(messages: list[Any]) -> Usage:
-    used = Usage()
-    for message in messages:
-        if spent := message.models_usage:
-            used += reported_usage(spent.prompt_tokens, spent.completion_tokens)
-    return used
+            result = await agent.run(task=task, output_task_messages=False)
+        usage = Usage()
+        for message in result.messages:
+            if spent := message.models_usage:
+                usage += reported_usage(spent.prompt_tokens, spent.completion_tokens)
+        return (result.messages[-1].to_text() if result.messages else None), usage
 
 
 client_factory = ClientFactory(connect=connect, per_model=True)

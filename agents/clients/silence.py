@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 _HTTP = ("httpx", "openai._base_client")
@@ -29,6 +29,11 @@ def silence_loggers(*names: str) -> Iterator[None]:
         yield
     finally:
         _quiet.reset(before)
+
+
+def silence_package(package: str) -> AbstractContextManager[None]:
+    """Inside, no logger whose name begins with `package` logs anything."""
+    return silence_loggers(*(name for name in logging.root.manager.loggerDict if name.startswith(package)))
 
 
 def silence_warnings() -> None:

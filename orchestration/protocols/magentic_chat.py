@@ -214,7 +214,7 @@ class Heard(NamedTuple):
     entry: str = ""
 
 
-def description_of(seat: Seat) -> str:
+def seat_description(seat: Seat) -> str:
     """A seat as the orchestrator is told of it."""
     return f"a juror who attends to {seat.persona.attends_to}" if seat.persona else "a juror"
 

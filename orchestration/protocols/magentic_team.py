@@ -13,7 +13,7 @@ from autogen_core import CancellationToken
 
 from ...agents.clients.autogen_gateway import GatewayClient, disable_tracing, silence_logs
 from ...agents.model import Answer
-from .magentic_chat import ENTRY, GroupChat, Heard, description_of
+from .magentic_chat import ENTRY, GroupChat, Heard, seat_description
 
 
 class SeatAgent(BaseChatAgent):
@@ -47,7 +47,9 @@ async def run_team(chat: GroupChat, answer: Answer, final_prompt: str) -> None:
     AutoGen's own limits are out of the way: `max_turns` allows a turn too many, and `max_stalls` never ends
     anything. The presider keeps ours, and makes AutoGen plan anew by giving it one stall, which is all it may have.
     """
-    seats = [SeatAgent(chat.agents[seat.name], description_of(seat), chat) for seat in chat.bench.jury.seats]
+    seats = [
+        SeatAgent(chat.agents[seat.name], seat_description(seat), chat) for seat in chat.bench.jury.seats
+    ]
     with silence_logs():
         team = MagenticOneGroupChat(
             list(seats),

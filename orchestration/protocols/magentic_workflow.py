@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from agent_framework import AgentResponse, AgentSession, BaseAgent
@@ -13,9 +11,9 @@ from agent_framework import Message as FrameworkMessage
 from agent_framework_orchestrations import MagenticBuilder
 from agent_framework_orchestrations._magentic import ORCHESTRATOR_PROGRESS_LEDGER_PROMPT
 
-from ...agents.clients.silence import silence_loggers
+from ...agents.clients.silence import silence_package
 from ...agents.model import Answer, Message
-from .magentic_chat import ENTRY, GroupChat, Heard, description_of, ledger_schema
+from .magentic_chat import ENTRY, GroupChat, Heard, ledger_schema, seat_description
 
 _MEMORY = "heard"
 _ASKS_FOR_LEDGER = ORCHESTRATOR_PROGRESS_LEDGER_PROMPT.partition("{")[0]
@@ -65,8 +63,10 @@ async def run_workflow(chat: GroupChat, answer: Answer, final_prompt: str) -> No
     Agent Framework's own limits are out of the way: at one of them it yields a sentence in place of the final answer.
     The presider keeps ours, and makes it plan anew by giving it one stall, which is more than it may have.
     """
-    seats = [SeatAgent(chat.agents[seat.name], description_of(seat), chat) for seat in chat.bench.jury.seats]
-    with _silence_logs():
+    seats = [
+        SeatAgent(chat.agents[seat.name], seat_description(seat), chat) for seat in chat.bench.jury.seats
+    ]
+    with silence_package("agent_framework"):
         workflow = MagenticBuilder(
             participants=seats,  # type: ignore[arg-type]
             manager_agent=ManagerAgent(chat, answer),  # type: ignore[arg-type]
@@ -82,10 +82,3 @@ async def run_workflow(chat: GroupChat, answer: Answer, final_prompt: str) -> No
 
 def _response(text: str, **properties: Any) -> AgentResponse:
     return AgentResponse(messages=[FrameworkMessage("assistant", [text], **properties)])
-
-
-def _silence_logs() -> AbstractContextManager[None]:
-    """Inside, Agent Framework logs nothing: its warnings carry what was answered."""
-    return silence_loggers(
-        *(name for name in logging.root.manager.loggerDict if name.startswith("agent_framework"))
-    )
