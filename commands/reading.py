@@ -86,12 +86,16 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
     cls=Registered,
     group="venire.exports",
     required=True,
-    help="The format, some of them of the graph",
+    help="site (the whole inspector as files), or a format, some of them of the graph",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file; stdout without it.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A file, of site a folder; stdout without it."
+)
 @click.option("--count", cls=Registered, group="venire.counting", help="Recount by this rule")
 @click.option("--case", help="Only this case.")
-@click.option("--no-prompts", is_flag=True, help="In html: leave out what models were sent and replied.")
+@click.option(
+    "--no-prompts", is_flag=True, help="In html and site: leave out what models were sent and replied."
+)
 @ARM
 def export(
     run: Path | str,
@@ -105,6 +109,13 @@ def export(
     """The run in a format other programs read. Makes no model call."""
     from ..orchestration.reading.terminal import export_run
 
+    if to == "site":
+        from ..web.site import write_site
+
+        if output is None or count or case or arm:
+            raise click.UsageError("--to site takes -o FOLDER, and is of the whole run")
+        say(f"{write_site(run, output, prompts=not no_prompts)} pages written to {output}", err=True)
+        return
     count_written = export_run(run, to, output, sys.stdout, count, case, arm, prompts=not no_prompts)
     if output is not None:
         say(f"{count_written} deliberations written to {output}", err=True)

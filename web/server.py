@@ -63,8 +63,14 @@ class Inspector:
         talks: Sequence[Alignment] = (),
         controls: Location | None = None,
         around: Sequence[Page] = (),
+        still: bool = False,
+        prompts: bool = True,
     ) -> None:
-        """`around`: pages beyond this run that its menu leads to."""
+        """`around`: pages beyond this run that its menu leads to. `still`: pages that ask no server for anything.
+
+        `prompts`: whether the page of a case has what models were sent and replied.
+        """
+        self._still, self._prompts = still, prompts
         self.people = people
         self._around = around
         self._controls = controls
@@ -192,7 +198,8 @@ class Inspector:
         offered = FilterValues(
             finder.values_of("system"), finder.values_of("case_group"), finder.values_of("stop")
         )
-        return (cases_view(search, self.reader.arms(), rows, total, offered, self._reach()),)
+        arms, reach = self.reader.arms(), self._reach()
+        return (cases_view(search, arms, rows, total, offered, reach, filtered=not self._still),)
 
     async def _case(self, request: web.Request) -> web.Response:
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
@@ -227,7 +234,7 @@ class Inspector:
             people=said,
             revisions=revisions,
             judges=judges_line(read.arm),
-            calls=self.reader.calls(read.verdict),
+            calls=self.reader.calls(read.verdict) if self._prompts else None,
         )
         return self._page(case, "case", search, main)
 
@@ -372,7 +379,8 @@ class Inspector:
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]
         judges = ", ".join(dict.fromkeys(m for arm in self.reader.arms() for m in models_of(arm)))
-        text = inspector_page(title, self._name, judges, here, search, self._reach(), pages, *main)
+        news = (None, None) if self._still else (search, self._reach())
+        text = inspector_page(title, self._name, judges, here, *news, pages, *main)
         return web.Response(text=text, content_type="text/html")
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from csv import DictReader
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +21,8 @@ from inspector_server import InspectorServer
 from planted_run import FEVER, JURORS, RASH, SCRIPTS, ballot_line, planted_case, planted_run
 
 from venire.orchestration.reading.terminal import export_run
+from venire.rubrics.errors import VenireError
+from venire.web.site import write_site
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -353,3 +362,48 @@ def test_the_exported_page_opens_from_disk_and_asks_for_nothing(
         assert page.evaluate(
             "new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"
         ) == page.evaluate("document.querySelectorAll('[id]').length")
+
+
+def test_the_site_is_read_from_a_plain_file_server_and_its_tables_are_taken_along(
+    browser: Any, tmp_path: Path, shots: Path
+) -> None:
+    run, site = planted_run(tmp_path), tmp_path / "site"
+    # A thread of its own: the browser has a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(write_site, run, site).result() == len(list(site.glob("*.html")))
+    with pytest.raises(VenireError, match="not an empty folder"):
+        write_site(run, site)
+    files = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{server.server_port}/"
+        for page in _page(browser, "wide"):
+            asked: list[str] = []
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(root)
+            page.locator(".look a.case").first.click()
+            page.wait_for_url("**/case-*.html*")
+            page.locator(".dot").first.click()
+            assert page.locator(".vote.reading").is_visible()
+            page.get_by_role("link", name="graph").click()
+            page.wait_for_url("**/graph-*.html")
+            page.get_by_role("link", name="Cases", exact=True).click()
+            with page.expect_download() as csv:
+                page.get_by_role("button", name="CSV").click()
+            with page.expect_download() as document:
+                page.get_by_role("button", name="JSON").click()
+            csv.value.save_as(tmp_path / "cases.csv")
+            document.value.save_as(tmp_path / "cases.json")
+            page.screenshot(path=shots / "site-cases.png")
+            assert page.locator("form.filter, #q, thead a[href]").count() == 0
+            assert all(url.startswith((root, f"blob:{root}")) for url in asked)
+        server.shutdown()
+    with (tmp_path / "cases.csv").open(newline="") as table:
+        rows = list(DictReader(table))
+    assert rows == json.loads((tmp_path / "cases.json").read_text()) and len(rows) == 2 * len(SCRIPTS)
+    links = {
+        link
+        for file in site.glob("*.html")
+        for link in re.findall(r'(?:href|src)="\./([^"#]*)', file.read_text())
+    }
+    assert all((site / link).is_file() for link in links)

@@ -28,8 +28,10 @@ def cases_view(
     total: int,
     offered: FilterValues,
     reach: Reach,
+    *,
+    filtered: bool = True,
 ) -> Html:
-    """The page's content: the filter, one page of rows, and the way to the others."""
+    """The page's content: the filter, where the list can be `filtered`, one page of rows, and the way to the others."""
     first = (search.page - 1) * PAGE + 1
     counted = (
         f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
@@ -40,7 +42,7 @@ def cases_view(
     )
     return fragment(
         element("div", {"class": "head"}, element("h1", None, "Cases"), element("p", {"class": "quiet", "id": "count", "data-live": "count"}, counted)),
-        _filter(search, arms, offered),
+        _filter(search, arms, offered) if filtered else None,
         element("div", {"data-live": "rows"}, _unread(reach), _table(search, arms, rows, offered), _pager(search, total)),
     )  # fmt: skip
 

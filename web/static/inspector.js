@@ -127,6 +127,38 @@ document.addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 
+// The table one sees, to take along: what its cells show, as CSV or JSON.
+const words = (box) => box.innerText.replace(/\s+/g, " ").trim();
+// As in every CSV of venire's, no cell is a formula to a spreadsheet.
+const cell = (word) => `"${/^'*[=+\-@\uff0b\uff0d\uff1d\uff20]/.test(word) && Number.isNaN(Number(word)) ? "'" : ""}${word.replaceAll('"', '""')}"`;
+const written = {
+  CSV: (heads, rows) => [heads, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n",
+  JSON: (heads, rows) => JSON.stringify(rows.map((row) => Object.fromEntries(row.map((word, at) => [heads[at], word]))), null, 1),
+};
+function download(table, form) {
+  const heads = all("thead th", table).map((head, at) => words(head) || `column ${at + 1}`);
+  const rows = all("tbody tr", table).map((row) => Array.from(row.cells, words));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([written[form](heads, rows)], { type: form === "CSV" ? "text/csv" : "application/json" }));
+  link.download = `${document.title.split(" · ")[0]}.${form.toLowerCase()}`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+const offer = (within) => all("table:has(thead)", within).forEach((table) => {
+  const bar = document.createElement("p");
+  bar.className = "take";
+  for (const form of Object.keys(written)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = form;
+    button.title = `This table as ${form}`;
+    button.addEventListener("click", () => download(bar.previousElementSibling.querySelector("table") ?? bar.previousElementSibling, form));
+    bar.append(button);
+  }
+  (table.closest(".wide") ?? table).after(bar);
+});
+offer(document.getElementById("main"));
+
 // News: while the run goes on, or is still being read, the lists renew themselves.
 const reach = document.getElementById("reach");
 let known = Number(document.body.dataset.read);
@@ -144,7 +176,7 @@ async function renew() {
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
   for (const part of parts) {
     const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
-    if (fresh) part.replaceChildren(...fresh.childNodes);
+    if (fresh) { part.replaceChildren(...fresh.childNodes); offer(part); }
     // A deliberation that is over has another page, at the same address.
     else if (here === "progress") location.reload();
   }
