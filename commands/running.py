@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -192,9 +193,11 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         await_answers(output, answered)
     stopped = ended.limit is not None and ended.limit in signal.Signals.__members__
     if stopped and not options["as_json"]:
-        say(f"the scores so far: venire show {output}")
+        say(f"the scores so far: venire show {quote(str(output))}")
     elif not ended.heard and ended.skipped > _MANY and not options["as_json"]:
-        say(f"nothing was left to hear of {ended.skipped} deliberations; their scores: venire show {output}")
+        say(
+            f"nothing was left to hear of {ended.skipped} deliberations; their scores: venire show {quote(str(output))}"
+        )
     else:
         # The models that were not reached are named on stderr, below.
         report(output, as_json=options["as_json"], unreached=False)

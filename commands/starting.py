@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -391,9 +392,10 @@ def _say_next(folder: Path, project: Project) -> None:
         + (f" by {_many(raters, 'person', 'people')}" if project.rated else " yet")
     )
     steps = [] if project.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
+    study = quote(str(folder / "study.yaml"))
     steps += [
-        f"venire study plan {folder / 'study.yaml'}     what it will ask and cost; spends nothing",
-        f"venire study {folder / 'study.yaml'}          run it, and report which jury to use",
+        f"venire study plan {study}     what it will ask and cost; spends nothing",
+        f"venire study {study}          run it, and report which jury to use",
     ]
     for number, step in enumerate(steps, 1):
         say(f"{number}. {step}")

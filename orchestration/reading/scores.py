@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from shlex import quote
 from typing import NamedTuple, TextIO
 
 from rich.console import Console
@@ -69,9 +70,9 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
         for line in unreached_lines(unreached_models(store) if unreached else []):
             console.print(line, soft_wrap=True)
         if any(arm.rubric.compares for arm in store.arms()):
-            console.print(Text(f"which system is preferred: venire winrate {store.name}", "dim"))
+            console.print(Text(f"which system is preferred: venire winrate {quote(store.name)}", "dim"))
         if case is not None:
-            console.print(Text(f"read one: venire show {store.name} {safe(case)}", "dim"))
+            console.print(Text(f"read one: venire show {quote(store.name)} {quote(safe(case))}", "dim"))
     finally:
         store.release()
 

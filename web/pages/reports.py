@@ -122,7 +122,7 @@ def table_view(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
     left = f"{len(rows) - MOST} rows more are in the report's folder" if len(rows) > MOST else None
     return element(
         "div",
-        {"class": "wide"},
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": description.title},
         description.caption and element("p", {"class": "quiet"}, description.caption),
         element("table", None, element("thead", None, head), element("tbody", None, body)),
         left and quiet(left),
