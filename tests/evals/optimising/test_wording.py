@@ -47,9 +47,9 @@ def test_anchors_keep_every_level(judge: Judge, text: str) -> None:
 
 def test_a_stance_that_nobody_would_read_is_refused_and_leaves_old_records_as_they_were(judge: Judge) -> None:
     assert "stance" not in judge.jury.model_dump(mode="json")
-    told = judge.jury.model_copy(update={"stance": "Ask for doses."})
+    told = judge.jury.fill(model="scripted").model_copy(update={"stance": "Ask for doses."})
     check_protocol(told, judge.rubric)
-    for protocol in ("panel", "magentic-one"):
+    for protocol in ("panel", "magentic-one", "magentic"):
         with pytest.raises(VenireError, match="nobody reads the stance"):
             check_protocol(told.under(protocol), judge.rubric)
 
