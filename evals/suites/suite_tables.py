@@ -81,7 +81,7 @@ def board_sentences(board: Board) -> list[str]:
             "Differences are of the cases that both systems answered, for other cases of the same scenarios; p by Holm's method over all pairs."
         )
     sentences.append(
-        f"{len(board.scenarios)} scenarios compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
+        f"{count_words(len(board.scenarios), 'scenario')} compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
     )
     sentences += [f"{name} is not compared: {reason}." for name, reason in board.skipped.items()]
     if board.not_averaged:
