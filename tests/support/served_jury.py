@@ -39,7 +39,8 @@ class Served:
             env={**os.environ, "VENIRE_TOKEN": TOKEN},
         )
         assert self.process.stderr is not None
-        self.told = self.process.stderr.readline()
+        models = self.process.stderr.readline()
+        self.told = self.process.stderr.readline() if models.startswith("models asked: ") else models
         assert "serving at" in self.told, self.told + self.process.stderr.read()
         self.url = self.told.split()[2].rstrip(",")
 
