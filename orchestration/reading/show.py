@@ -27,7 +27,19 @@ WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
 
 def models_of(arm: Arm) -> list[str]:
     """The models of the seats that an arm asks, each once."""
-    return list(dict.fromkeys(str(settings.model) for settings in asked_seats(arm.jury).values()))
+    return list(
+        dict.fromkeys(_without_folders(settings.model) for settings in asked_seats(arm.jury).values())
+    )
+
+
+def _without_folders(model: str | None) -> str:
+    """A model that is a file by the file's name: where it lies is nobody's business who reads the page."""
+    kind, _, path = str(model).partition("/")
+    return (
+        f"{kind}/{path.rpartition('/')[2]}"
+        if kind in ("scripted", "recorded", "local") and path
+        else str(model)
+    )
 
 
 def judges_line(arm: Arm) -> str:
@@ -35,7 +47,7 @@ def judges_line(arm: Arm) -> str:
     seats_by_model: dict[str, list[str]] = {}
     for name, settings in asked_seats(arm.jury).items():
         warmth = "" if settings.temperature is None else f", temperature {settings.temperature:g}"
-        seats_by_model.setdefault(f"{settings.model}{warmth}", []).append(name)
+        seats_by_model.setdefault(f"{_without_folders(settings.model)}{warmth}", []).append(name)
     models = "; ".join(f"{model} ({', '.join(seats)})" for model, seats in seats_by_model.items())
     return f"judged by {models} · prompts {str(arm.manifest.get('prompts', 'unknown'))[:12]}"
 

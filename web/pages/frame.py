@@ -120,6 +120,12 @@ def inspector_page(
     return document(head, body, theme="auto")
 
 
+def _few(models: Sequence[str]) -> str:
+    """The models, or the first two and how many more."""
+    named = models if len(models) < 4 else [*models[:2], f"{len(models) - 2} more"]
+    return shorten(", ".join(named), 60)
+
+
 def badge(kind: str, weight: int) -> Html:
     """A flag's kind as a small label."""
     return element("span", {"class": f"badge w{min(4, max(1, weight))}"}, KINDS.get(kind, kind))
@@ -153,7 +159,7 @@ def _banner(
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        judges and element("p", {"class": "judges", "title": judges}, "judged by ", shorten(judges, 60)),
+        judges and element("p", {"class": "judges", "title": judges}, "judged by ", _few(judges.split(", "))),
         element("nav", {"aria-label": "Inspector"}, menu),
         reach and element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         search and element(

@@ -26,7 +26,7 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
         return element("p", {"class": "calm"}, "No score yet: they appear here as deliberations end.")
     names = list(dict.fromkeys(each.attribute for _, summaries in found for each in summaries))
     rows = [_row(arm, None, summaries, names) for arm, summaries in found]
-    legend = element("p", {"class": "quiet"}, "mean over how often each score was given, lowest left; below it what is hung or was abstained from")  # fmt: skip
+    legend = element("p", {"class": "quiet"}, "Mean, with a histogram (lowest score at left). Unresolved cases are listed below.")  # fmt: skip
     return fragment(_table(("arm",), names, rows, "Scores by arm"), legend, _by_system(arms, counts, names))
 
 
