@@ -12,7 +12,8 @@ import json
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -185,6 +186,11 @@ class BatchClient(ModelClient):
                 part[name][1].set_result(self._provider.reply(result, seconds))
             except ModelFailure as failure:
                 part[name][1].set_exception(failure)
+            except Exception as error:
+                # Whatever one result holds, the others of its batch are paid for and are used.
+                part[name][1].set_exception(
+                    TransientFailure(f"a result that cannot be read: {type(error).__name__}")
+                )
 
 
 def _parts(requests: Waiting, provider: BatchProvider) -> list[Waiting]:
@@ -273,6 +279,16 @@ class BatchProvider(ABC):
         )
 
 
+def _named_results(lines: Sequence[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each result with its request's name. A line that is none is left out: its request came back without an answer."""
+    for line in lines:
+        result: Any = None
+        with suppress(ValueError, RecursionError):
+            result = json.loads(line)
+        if isinstance(result, dict) and isinstance(result.get("custom_id"), str):
+            yield result["custom_id"], result
+
+
 class OpenAIBatches(BatchProvider):
     """`/files` and `/batches` of OpenAI and of servers like it."""
 
@@ -294,11 +310,16 @@ class OpenAIBatches(BatchProvider):
 
     async def create(self, upload: str) -> str:
         body = {"input_file_id": upload, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
-        try:
-            return str(json.loads(await self._once("/batches", body))["id"])
-        except TransientFailure:
-            # It may have been made all the same.
-            return await self.find(upload, 0.0, ()) or await self.create(upload)
+        for number in range(_TRIES):
+            try:
+                return str(json.loads(await self._once("/batches", body))["id"])
+            except TransientFailure:
+                # It may have been made all the same.
+                if (batch := await self.find(upload, 0.0, ())) is not None:
+                    return batch
+                if number == _TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     async def find(self, upload: str, at: float, requests: Sequence[str]) -> str | None:
         after = ""
@@ -321,8 +342,7 @@ class OpenAIBatches(BatchProvider):
         for file in (told.get("output_file_id"), told.get("error_file_id")):
             if file:
                 lines += (await self.ask(f"/files/{file}/content")).splitlines()
-        results = (json.loads(line) for line in lines if line.strip())
-        return {result["custom_id"]: result.get("response") or result for result in results}
+        return {name: result.get("response") or result for name, result in _named_results(lines)}
 
     def reply(self, result: Any, seconds: float) -> Reply:
         status = result.get("status_code")
@@ -366,12 +386,16 @@ class AnthropicBatches(BatchProvider):
         endpoint = Endpoint(f"{self._url}/v1/messages/batches", self._headers)
         try:
             answer = await self._attempt(endpoint, self._uploads[upload])
+            for _ in range(_TRIES - 1):
+                if not isinstance(answer, TransientFailure):
+                    break
+                # It may have been made all the same.
+                await asyncio.sleep(self._pause)
+                if (batch := await self.find(upload, *self._names[upload])) is not None:
+                    return batch
+                answer = await self._attempt(endpoint, self._uploads[upload])
         finally:
             await endpoint.close()
-        if isinstance(answer, TransientFailure):
-            # It may have been made all the same.
-            await asyncio.sleep(self._pause)
-            return await self.find(upload, *self._names[upload]) or await self.create(upload)
         if isinstance(answer, ModelFailure):
             raise answer
         del self._uploads[upload], self._names[upload]
@@ -399,8 +423,7 @@ class AnthropicBatches(BatchProvider):
 
     async def results(self, batch: str) -> dict[str, Any]:
         lines = (await self.ask(f"/v1/messages/batches/{batch}/results")).splitlines()
-        results = (json.loads(line) for line in lines if line.strip())
-        return {result["custom_id"]: result["result"] for result in results}
+        return {name: result.get("result") for name, result in _named_results(lines)}
 
     def reply(self, result: Any, seconds: float) -> Reply:
         if result["type"] != "succeeded":

@@ -27,13 +27,21 @@ class Batch:
 class BatchServer(ProviderServer):
     """Answers what a batch asks after `delay` seconds. Those whose numbers are in `expiring` end with half of their answers.
 
-    Every `broken`th request about a batch is answered with status 500, an order after it was carried out.
+    Every `broken`th request about a batch is answered with status 500, an order after it was carried out. With `garbled`, the
+    first batch's file begins with lines that are no results, and one of its results is no response.
     """
 
     def __init__(
-        self, answer: Answer, *, delay: float = 0.1, expiring: tuple[int, ...] = (), broken: int = 0
+        self,
+        answer: Answer,
+        *,
+        delay: float = 0.1,
+        expiring: tuple[int, ...] = (),
+        broken: int = 0,
+        garbled: bool = False,
     ) -> None:
         super().__init__(answer)
+        self._garbled = garbled
         self.delay, self.expiring, self._broken = delay, expiring, broken
         self.batches: list[Batch] = []
         self.answered: Counter[str] = Counter()
@@ -134,7 +142,11 @@ class BatchServer(ProviderServer):
                 for name in batch.requests
                 if name not in answered
             ]
-        return web.Response(text="".join(json.dumps(line) + "\n" for line in lines))
+        odd = ""
+        if self._garbled and batch is self.batches[0]:
+            odd = 'not json\n[1]\n{"custom_id": 5}\n'
+            lines[0]["response"] = "odd"
+        return web.Response(text=odd + "".join(json.dumps(line) + "\n" for line in lines))
 
     # Anthropic's
 

@@ -42,6 +42,17 @@ def test_a_deliberation_in_batches_ends_as_one_without_at_half_the_price(tmp_pat
     assert half == pytest.approx(whole / 2)
 
 
+def test_a_result_that_cannot_be_read_costs_no_other_of_its_batch(tmp_path: Path) -> None:
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    with BatchServer(steady_answer, garbled=True) as provider:
+        command = write_long_run(tmp_path, provider.url, "garbled", CASES)
+        ended = venire(*batched(command), cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    assert len(verdicts(ended.stdout)) == CASES
+    assert sorted(provider.answered.values())[-2:] == [1, 2]  # the unreadable one alone was asked for again
+
+
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
 def test_a_run_that_is_killed_picks_up_what_is_out(tmp_path: Path, protocol: str) -> None:
     (tmp_path / "prices.json").write_text(json.dumps(PRICES))
