@@ -20,6 +20,8 @@ from comparable_runs import questions, steady_answer, verdicts, write_long_run
 from openai_server import ProviderServer
 from postgres_cluster import PASSWORD, Cluster
 
+from venire.orchestration.record.store import open_database
+
 
 def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened() -> None:
     script = [sys.executable, ROOT / "benchmarks/crash.py", "--cases", "60", "--kills", "5", "--seed", "1"]
@@ -170,10 +172,33 @@ def test_several_processes_share_a_run_in_a_database_and_one_is_killed(
         while len(server.calls) < undisturbed * 1.4:
             time.sleep(0.01)
         processes[0].kill()
+        processes[0].wait()
+        committed = committed_questions(database.url("team"))
+        before_the_kill = len(server.calls)
         told = [process.communicate()[1] for process in processes]
         team = venire("show", database.url("team"), "--json", cwd=tmp_path)
 
     assert [process.returncode for process in processes[1:]] == [0, 0], told
     assert verdicts(team.stdout) == verdicts(alone.stdout)
-    # What the killed process had in flight may have been asked again: two calls, and no deliberation more.
-    assert len(server.calls) - undisturbed <= undisturbed + 2
+    asked = [
+        (call.model, *(message["content"] for message in call.body["messages"])) for call in server.calls
+    ]
+    shared = asked[undisturbed:before_the_kill]
+    assert len(set(shared)) == len(shared), "two processes asked the same"
+    # What the killed process had sent and not yet committed is asked again, and nothing else.
+    assert set() < committed <= set(shared)
+    assert not committed & set(asked[before_the_kill:])
+
+
+def committed_questions(run: str) -> set[tuple[str, ...]]:
+    """Model and messages of each call that the record holds."""
+    with closing(open_database(run, write=False)) as database:
+        texts = {
+            "": "",
+            **{name: json.loads(text) for name, text in database.rows("SELECT hash, text FROM texts")},
+        }
+        requests = [json.loads(request) for (request,) in database.rows("SELECT request FROM calls")]
+    return {
+        (asked["model"].partition("/")[2], *(texts[part[1]] + texts[part[2]] for part in asked["parts"]))
+        for asked in requests
+    }
