@@ -138,8 +138,10 @@ def test_the_page_on_replays_does_and_says_what_it_shows(
             printed += [shown.rstrip() for shown in ended.stdout.splitlines()]
         if kind == "text":
             assert set(text.splitlines()) <= set(printed)
-        if kind == "python":
-            exec(compile(text, "docs/what-if.md", "exec"), {})
+    for page in ("docs/what-if.md", "docs/controls.md"):
+        for kind, text in blocks(page):
+            if kind == "python":
+                exec(compile(text, page, "exec"), {})
 
 
 def test_the_readme_names_both_commands_on_its_first_screen() -> None:

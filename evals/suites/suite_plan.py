@@ -26,7 +26,7 @@ from .suite_tables import simple_table
 from .taxonomy import Coverage, Survey
 
 READ_A_SECOND, WRITTEN_A_SECOND = 200.0, 30.0
-"""Tokens that the embedded model reads and writes in a second, as was seen on two cores of an ARM server: docs/training.md."""
+"""Tokens that the embedded model reads and writes in a second, as was seen on two cores of an ARM server: docs/benchmarks.md."""
 FORM_TOKENS, ATTRIBUTE_TOKENS = 600, 60
 """About what instructions, persona and form add to what a juror reads, and what it writes for one attribute."""
 ANSWER_TOKENS = 200

@@ -54,7 +54,7 @@ def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, problem: str)
 
 
 def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
-    page = (ROOT / "docs/running.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/budgets.md").read_text(encoding="utf-8")
     (tmp_path / "prices.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
 
     assert load_prices(tmp_path / "prices.yaml")["server/llama-3.3-70b"].cached == 0.30

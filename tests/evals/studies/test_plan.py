@@ -329,7 +329,7 @@ def test_the_selection_and_the_test_cases_are_all_cases(tmp_path: Path) -> None:
 
 
 def test_the_file_in_the_document_can_be_read(tmp_path: Path) -> None:
-    text = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/study-file.md").read_text(encoding="utf-8")
     whole, search, judgements, objective = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     path = tmp_path / "study.yaml"
     path.write_text(whole + search + objective)
