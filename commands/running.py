@@ -84,6 +84,9 @@ _MANY = 20_000
 )
 @click.option("--against", metavar="SYSTEM", help="With --pairs: only pairs with this system.")
 @click.option(
+    "--by-turn", is_flag=True, help="Judge each turn of the assistant in a conversation as a case of its own."
+)
+@click.option(
     "--as-pairs",
     is_flag=True,
     help="Ask a rubric of scores of two outputs: which does better on each attribute?",
@@ -154,19 +157,26 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
     from ..rubrics import load_cases, load_rubric
-    from ..rubrics.case import pairs_among
+    from ..rubrics.case import pairs_among, turn_cases
     from ..rubrics.errors import VenireError
 
     asked = load_rubric(rubric).as_pairs() if options["as_pairs"] else load_rubric(rubric)
     if options["against"] and not options["pairs"]:
         raise VenireError("--against is for pairs", remedy="add --pairs")
+    if options["by_turn"] and options["pairs"]:
+        raise VenireError("--pairs and --by-turn make different cases of one file", remedy="choose one")
     required = _requirements(options["required"], asked)
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
         model = f"local/{gguf}"
     filled = [filled_jury(_under(load_jury(name), options["protocol"]), model, base_url) for name in juries]
+    given: Any = cases
+    if options["pairs"]:
+        given = pairs_among(load_cases(cases), against=options["against"])
+    elif options["by_turn"]:
+        given = list(turn_cases(load_cases(cases)))
     session = RunSession(
-        cases=pairs_among(load_cases(cases), against=options["against"]) if options["pairs"] else cases,
+        cases=given,
         rubric=asked,
         juries=filled,
         folder=output,

@@ -1,8 +1,9 @@
-"""Cases: what is put before a jury, one output or a pair of them, read one at a time from JSONL or CSV."""
+"""Cases: what is put before a jury, one output, a pair of them or a conversation, read one at a time from JSONL or CSV."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -14,12 +15,14 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_serializer,
     model_validator,
 )
 
+from .conversation import ChatMessage, conversation_text
 from .errors import InvalidFile, VenireError
 from .files import near_column, nearest
 from .rows import read_rows
@@ -47,6 +50,8 @@ class Case(BaseModel):
     """The text under judgement; of a pair, output A."""
     output_b: str | None = None
     """The second text of a pair, which jurors know as output B. One of the two may be empty."""
+    messages: tuple[ChatMessage, ...] = ()
+    """A conversation or an agent's trajectory. It is what is judged where `output` is its text: see `from_row`; else what came before the output."""
     source: Converted[tuple[str, ...], str | Sequence[str] | None] = Field(default=(), validate_default=True)
     """What the output was made from: notes, a transcript."""
     reference: str | None = None
@@ -87,12 +92,21 @@ class Case(BaseModel):
 
     @model_serializer(mode="wrap")
     def _as_before_pairs(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As it was before there were pairs, where it is none: a record knows its cases by this."""
+        """As it was before there were pairs and messages, where it has none: a record knows its cases by this."""
         fields: dict[str, Any] = handler(self)
+        if not self.messages:
+            fields.pop("messages", None)
+        elif "messages" in fields:
+            fields["messages"] = [each.model_dump(mode="json", exclude_unset=True) for each in self.messages]
         if self.output_b is None:
             for name in _OF_PAIRS:
                 fields.pop(name, None)
         return fields
+
+    @property
+    def is_conversation(self) -> bool:
+        """Whether its messages are what is judged."""
+        return bool(self.messages) and self.output == conversation_text(self.messages)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -114,6 +128,8 @@ class Case(BaseModel):
     def as_row(self) -> dict[str, Any]:
         """The row that `from_row` makes this case of; what is not set is left out."""
         row = self.model_dump(mode="json", exclude_defaults=True)
+        if self.is_conversation:
+            del row["output"]
         if self.output_b is None:
             return row
         sides = [(self.output, self.system), (self.output_b, self.system_b)]
@@ -128,12 +144,19 @@ class Case(BaseModel):
         """The case in one row of a file; columns without a meaning of their own become metadata.
 
         A row without `output` that has `output_a` and `output_b` is a pair. Which of them jurors know as output A is drawn by
-        a hash of its id, so that a preference for a label is not one for a system.
+        a hash of its id, so that a preference for a label is not one for a system. A row with `messages` and no output is a
+        conversation, judged whole; `messages` that are no list, nor the JSON of one, are metadata.
         """
         pair = is_pair(row)
         fields = {key: row[key] for key in ("id", "output", *_TEXTS) if row.get(key) not in (None, "")}
         meant = {*_KNOWN, *PAIR_COLUMNS, "system_a", "system_b"} if pair else _KNOWN
         extra = {key: value for key, value in row.items() if key not in meant}
+        messages = _messages(extra.get("messages"))
+        if messages is not None:
+            del extra["messages"]
+            fields |= _MESSAGES.validate_python({"messages": messages})
+            if not pair and "output" not in fields:
+                fields["output"] = conversation_text(fields["messages"])
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, dict):
             extra["metadata"], metadata = metadata, {}
@@ -144,6 +167,43 @@ class Case(BaseModel):
                 reversed(sides) if fields["swapped"] else sides
             )
         return cls(**fields, metadata={**metadata, **extra})
+
+
+_MESSAGES = TypeAdapter(dict[Literal["messages"], tuple[ChatMessage, ...]])
+
+
+def _messages(cell: Any) -> Any:
+    """The messages in a cell; None where it holds none."""
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            return None
+    return cell if isinstance(cell, list | tuple) and cell else None
+
+
+def turn_cases(cases: Iterable[Case]) -> Iterator[Case]:
+    """Each turn of the assistant in each conversation as a case of its own, after the messages before it; those of one conversation share a group.
+
+    Raises:
+        VenireError: A case has no messages, or none of the assistant.
+    """
+    for case in cases:
+        places = [at for at, message in enumerate(case.messages) if message.role == "assistant"]
+        if not case.is_conversation or not places:
+            raise VenireError(
+                f"case {case.id!r} has no turn of an assistant to judge",
+                remedy="give `messages` with a message of the assistant, and no `output`",
+            )
+        for at in places:
+            yield case.model_copy(
+                update={
+                    "id": f"{case.id}~turn-{at + 1}",
+                    "group": case.group or case.id,
+                    "messages": case.messages[:at],
+                    "output": conversation_text(case.messages[at : at + 1], first=at + 1),
+                }
+            )
 
 
 def is_pair(row: Mapping[str, Any]) -> bool:
@@ -254,7 +314,7 @@ def _numbered_rows(
     cases: str | Path | Frame | Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if isinstance(cases, str | Path):
-        yield from read_rows(Path(cases), required=("id", "output|output_a"), otherwise=_ANY_NAMES)
+        yield from read_rows(Path(cases), required=("id", "output|output_a|messages"), otherwise=_ANY_NAMES)
         return
     rows = cases.to_dict("records") if isinstance(cases, Frame) else cases
     for number, row in enumerate(rows, 1):
@@ -285,11 +345,13 @@ def count_cases(path: Path) -> int:
 
 def _case(place: str, row: Mapping[str, Any]) -> Case:
     needed = ("id", *PAIR_COLUMNS) if is_pair(row) else ("id", "output")
+    if _messages(row.get("messages")) is not None and not is_pair(row):
+        needed = ("id",)
     for column in needed:
         if row.get(column) is None or (row[column] == "" and column not in PAIR_COLUMNS):
             raise InvalidFile(
                 f"{place}: {column!r} is missing",
-                remedy=f"{near_column(column, row)}every case needs id and output (the text under judgement), or output_a and output_b to compare",
+                remedy=f"{near_column(column, row)}every case needs id and output (the text under judgement), output_a and output_b to compare, or messages (a conversation)",
             )
     try:
         return Case.from_row(row)

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from .case import Case, Exhibit
+from .conversation import conversation_text
 from .errors import VenireError
 from .files import nearest
 from .plugins import library_file
@@ -245,6 +246,8 @@ class Rubric(BaseModel):
             exhibits.append(Exhibit(name="source" if single else f"source {number}", text=note))
         if self.reference == "shown" and case.reference:
             exhibits.append(Exhibit(name="reference", text=case.reference))
+        if case.messages and not case.is_conversation:
+            exhibits.append(Exhibit(name="conversation", text=conversation_text(case.messages)))
         if case.output_b is None:
             exhibits.append(Exhibit(name="output", text=case.output))
         else:

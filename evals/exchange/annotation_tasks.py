@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...orchestration.reading.export import ExportedRun
 from ...orchestration.verdict import Verdict, as_written
 from ...rubrics.case import Case
+from ...rubrics.conversation import conversation_text
 from ...rubrics.errors import VenireError
 from ...rubrics.ratings import Rating
 from ...rubrics.rubric import Attribute
@@ -91,10 +92,11 @@ def asked_questions(run: ExportedRun) -> Iterator[tuple[Attribute, Scale]]:
 
 
 def _texts(case: Case, *, shown_reference: bool) -> dict[str, str]:
+    before = [conversation_text(case.messages)] if case.messages and not case.is_conversation else []
     texts = {
         "question": case.question or "",
         "audience": case.audience or "",
-        "source": "\n\n".join(case.source),
+        "source": "\n\n".join((*case.source, *before)),
         "output": case.output if case.output_b is None else _both_outputs(case),
     }
     if shown_reference:

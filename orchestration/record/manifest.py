@@ -25,7 +25,7 @@ from .database import without_password
 Manifest = Mapping[str, Any]
 _PACKAGES = ("aiohttp", "litellm", "pydantic", "autogen-agentchat")
 """Whose versions a manifest names."""
-_TEXTS = ("source", "output", "output_b", "reference", "question", "audience")
+_TEXTS = ("source", "messages", "output", "output_b", "reference", "question", "audience")
 
 
 def arm_manifest(

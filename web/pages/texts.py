@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from ...orchestration.reading.claim_card import claim_verdict_words
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.claim import Check
+from ...rubrics.conversation import turns, without_indent
 from ...rubrics.ratings import Rating
 from ...rubrics.rubric import Rubric
 from ..lanes import vote_id
@@ -44,30 +45,63 @@ class Span(NamedTuple):
 
 def mark_quotes(text: str, citations: Sequence[Citation]) -> Html:
     """The text with each quoted passage in a `mark` that names the votes quoting it."""
-    spans = [
-        Span(*found, citation.vote)
-        for citation in citations
-        if (found := locate(citation.text, text)) is not None
-    ]
-    cuts = sorted({0, len(text), *(s.start for s in spans), *(s.end for s in spans)})
+    spans = _spans(text, citations)
+    return _marked(text, spans, _windows(text, spans), 0, len(text))
+
+
+def mark_turns(text: str, citations: Sequence[Citation]) -> Html:
+    """A conversation's text turn by turn, each under who speaks, marked as `mark_quotes` does."""
+    spans = _spans(text, citations)
     windows = _windows(text, spans)
+    return element(
+        "ol",
+        {"class": "turns"},
+        [
+            element(
+                "li",
+                None,
+                element("h4", None, turn.heading),
+                _marked(text, spans, windows, turn.start, turn.end, without_indent),
+            )
+            for turn in turns(text)
+        ],
+    )
+
+
+def _spans(text: str, citations: Sequence[Citation]) -> list[Span]:
+    found = ((locate(citation.text, text), citation.vote) for citation in citations)
+    return [Span(*place, vote) for place, vote in found if place is not None]
+
+
+def _marked(
+    text: str,
+    spans: Sequence[Span],
+    windows: Sequence[tuple[int, int]],
+    first: int,
+    last: int,
+    wording: Callable[[str], str] = str,
+) -> Html:
+    """What the windows show of a text between two places, each piece as `wording` has it."""
+    cuts = sorted({edge for span in spans for edge in (span.start, span.end)})
     parts: list[Html] = []
-    shown_to = 0
-    for start, end in windows:
+    shown_to = first
+    for start, end in ((max(first, start), min(last, end)) for start, end in windows):
+        if start >= end:
+            continue
         if start > shown_to:
             parts.append(_gap(start - shown_to))
         edges = [start, *(cut for cut in cuts if start < cut < end), end]
         for left, right in pairwise(edges):
             votes = [span.vote for span in spans if span.start <= left and right <= span.end]
-            piece = text[left:right]
+            piece = wording(text[left:right])
             parts.append(
                 element("mark", {"data-votes": " ".join(dict.fromkeys(votes))}, piece)
                 if votes
                 else fragment(piece)
             )
         shown_to = end
-    if shown_to < len(text):
-        parts.append(_gap(len(text) - shown_to))
+    if shown_to < last:
+        parts.append(_gap(last - shown_to))
     return fragment(parts)
 
 
@@ -224,6 +258,7 @@ _NAMES = {
     "question": "Question",
     "audience": "Audience",
     "reference": "Reference",
+    "conversation": "Conversation before it",
 }
 
 
@@ -248,6 +283,7 @@ def texts(
 
 def marked_texts(case: Case, rubric: Rubric, cited: Mapping[str, list[Citation]]) -> Html:
     """Every text that the jurors could read, with the quotes in `cited`, by exhibit, marked."""
+    conversation = "output" if case.is_conversation else "conversation"
     panes = {
         exhibit.name: element(
             "section",
@@ -256,7 +292,9 @@ def marked_texts(case: Case, rubric: Rubric, cited: Mapping[str, list[Citation]]
             element(
                 "div",
                 {"class": "words", "dir": "auto"},
-                mark_quotes(exhibit.text, cited.get(exhibit.name, [])),
+                (mark_turns if case.messages and exhibit.name == conversation else mark_quotes)(
+                    exhibit.text, cited.get(exhibit.name, [])
+                ),
             ),
         )
         for exhibit in rubric.exhibits(case)

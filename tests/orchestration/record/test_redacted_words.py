@@ -25,6 +25,7 @@ from venire.orchestration.record.redaction import (
     unseal,
 )
 from venire.orchestration.transcript import CLERK, Said
+from venire.rubrics.conversation import ChatMessage
 
 CASE = Case(id="c", output="The canary sings.", source="A canary sang on Monday.")
 MARK = re.compile(r"\[withheld [0-9a-f]{16}\]")
@@ -150,15 +151,16 @@ def test_every_text_of_a_case_is_withheld_whatever_fields_a_case_comes_to_have()
     texts = {
         name: (f"CANARY-{name} one", f"CANARY-{name} two") if name == "source" else f"CANARY-{name}"
         for name in Case.model_fields
-        if name not in {*names, "metadata"}
+        if name not in {*names, "metadata", "messages"}
     }
     named = {"id": "c1", "group": "g1", "system": "s1", "system_b": "s2", "swapped": True}
-    whole = Case(**named, metadata={"CANARY-key": ["CANARY-label"]}, **texts)
+    said = ChatMessage(role="user", content="CANARY")
+    whole = Case(**named, metadata={"CANARY-key": ["CANARY-label"]}, messages=(said,), **texts)
 
     kept = redacted_case(whole)
 
     assert "CANARY" not in kept.model_dump_json()
-    assert (kept.id, kept.group, kept.system, kept.metadata) == ("c1", "g1", "s1", {})
+    assert (kept.id, kept.group, kept.system, kept.metadata, kept.messages) == ("c1", "g1", "s1", {}, ())
     marks = [
         mark for name in texts for mark in ([*kept.source] if name == "source" else [getattr(kept, name)])
     ]
