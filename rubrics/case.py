@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from .conversation import ChatMessage, conversation_text
+from .conversation import SpokenMessage, conversation_text
 from .errors import InvalidFile, VenireError
 from .files import near_column, nearest
 from .rows import read_rows
@@ -50,7 +50,7 @@ class Case(BaseModel):
     """The text under judgement; of a pair, output A."""
     output_b: str | None = None
     """The second text of a pair, which jurors know as output B. One of the two may be empty."""
-    messages: tuple[ChatMessage, ...] = ()
+    messages: tuple[SpokenMessage, ...] = ()
     """A conversation or an agent's trajectory. It is what is judged where `output` is its text: see `from_row`; else what came before the output."""
     source: Converted[tuple[str, ...], str | Sequence[str] | None] = Field(default=(), validate_default=True)
     """What the output was made from: notes, a transcript."""
@@ -169,7 +169,7 @@ class Case(BaseModel):
         return cls(**fields, metadata={**metadata, **extra})
 
 
-_MESSAGES = TypeAdapter(dict[Literal["messages"], tuple[ChatMessage, ...]])
+_MESSAGES = TypeAdapter(dict[Literal["messages"], tuple[SpokenMessage, ...]])
 
 
 def _messages(cell: Any) -> Any:

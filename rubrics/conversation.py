@@ -36,7 +36,7 @@ class ToolCall(BaseModel):
     custom: Call | None = None
 
 
-class ChatMessage(BaseModel):
+class SpokenMessage(BaseModel):
     """One message. Keys without a meaning here are stored with the case and never shown to jurors."""
 
     model_config = ConfigDict(frozen=True, extra="allow", coerce_numbers_to_str=True)
@@ -71,7 +71,7 @@ class ChatMessage(BaseModel):
         return "\n".join(filter(None, (*parts, self.refusal)))
 
 
-class Turn(NamedTuple):
+class TurnSpan(NamedTuple):
     """A stretch of a conversation's text: who speaks, calls or answers, and where the words stand."""
 
     heading: str
@@ -79,7 +79,7 @@ class Turn(NamedTuple):
     end: int
 
 
-def conversation_text(messages: Sequence[ChatMessage], first: int = 1) -> str:
+def conversation_text(messages: Sequence[SpokenMessage], first: int = 1) -> str:
     """The messages one under another, numbered from `first`; every word of theirs is indented, so that none can pass for a heading."""
     tools = {
         str((each.model_extra or {}).get("id")): call.name
@@ -92,7 +92,7 @@ def conversation_text(messages: Sequence[ChatMessage], first: int = 1) -> str:
         name = message.name or tools.get(message.tool_call_id or "", "")
         speaker = f"Turn {number}, {message.role}{f' {_one_line(name)}' if name else ''}"
         if message.text or not any(message.calls):
-            lines += [f"{speaker}:", _indented(message.text or "(nothing)")]
+            lines += [f"{speaker}:", _indent(message.text or "(nothing)")]
         for call in message.calls:
             words = (
                 call.arguments
@@ -101,15 +101,15 @@ def conversation_text(messages: Sequence[ChatMessage], first: int = 1) -> str:
             )
             lines += [
                 f"{speaker} calls {_one_line(call.name)}:",
-                _indented(words or call.input or "(nothing)"),
+                _indent(words or call.input or "(nothing)"),
             ]
     return "\n".join(lines)
 
 
-def turns(text: str) -> list[Turn]:
+def turn_spans(text: str) -> list[TurnSpan]:
     """The turns of a text that `conversation_text` made."""
     return [
-        Turn(
+        TurnSpan(
             found["heading"], found.start("words") + len(_INDENT), found.end() - found["words"].endswith("\n")
         )
         for found in _TURN.finditer(text)
@@ -121,7 +121,7 @@ def without_indent(words: str) -> str:
     return words.replace(f"\n{_INDENT}", "\n")
 
 
-def _indented(words: str) -> str:
+def _indent(words: str) -> str:
     # `splitlines` knows every character that a reader may take for the end of a line.
     return "\n".join(f"{_INDENT}{line}" for line in words.splitlines())
 

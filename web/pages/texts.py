@@ -13,7 +13,7 @@ from ...orchestration.reading.claim_card import claim_verdict_words
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
 from ...rubrics.claim import Check
-from ...rubrics.conversation import turns, without_indent
+from ...rubrics.conversation import turn_spans, without_indent
 from ...rubrics.ratings import Rating
 from ...rubrics.rubric import Rubric
 from ..lanes import vote_id
@@ -46,7 +46,7 @@ class Span(NamedTuple):
 def mark_quotes(text: str, citations: Sequence[Citation]) -> Html:
     """The text with each quoted passage in a `mark` that names the votes quoting it."""
     spans = _spans(text, citations)
-    return _marked(text, spans, _windows(text, spans), 0, len(text))
+    return _mark_spans(text, spans, _windows(text, spans), 0, len(text))
 
 
 def mark_turns(text: str, citations: Sequence[Citation]) -> Html:
@@ -61,9 +61,9 @@ def mark_turns(text: str, citations: Sequence[Citation]) -> Html:
                 "li",
                 None,
                 element("h4", None, turn.heading),
-                _marked(text, spans, windows, turn.start, turn.end, without_indent),
+                _mark_spans(text, spans, windows, turn.start, turn.end, without_indent),
             )
-            for turn in turns(text)
+            for turn in turn_spans(text)
         ],
     )
 
@@ -73,7 +73,7 @@ def _spans(text: str, citations: Sequence[Citation]) -> list[Span]:
     return [Span(*place, vote) for place, vote in found if place is not None]
 
 
-def _marked(
+def _mark_spans(
     text: str,
     spans: Sequence[Span],
     windows: Sequence[tuple[int, int]],

@@ -25,7 +25,7 @@ from venire.orchestration.record.redaction import (
     unseal,
 )
 from venire.orchestration.transcript import CLERK, Said
-from venire.rubrics.conversation import ChatMessage
+from venire.rubrics.conversation import SpokenMessage
 
 CASE = Case(id="c", output="The canary sings.", source="A canary sang on Monday.")
 MARK = re.compile(r"\[withheld [0-9a-f]{16}\]")
@@ -154,7 +154,7 @@ def test_every_text_of_a_case_is_withheld_whatever_fields_a_case_comes_to_have()
         if name not in {*names, "metadata", "messages"}
     }
     named = {"id": "c1", "group": "g1", "system": "s1", "system_b": "s2", "swapped": True}
-    said = ChatMessage(role="user", content="CANARY")
+    said = SpokenMessage(role="user", content="CANARY")
     whole = Case(**named, metadata={"CANARY-key": ["CANARY-label"]}, messages=(said,), **texts)
 
     kept = redacted_case(whole)
