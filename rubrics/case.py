@@ -154,7 +154,7 @@ class Case(BaseModel):
         messages = _messages(extra.get("messages"))
         if messages is not None:
             del extra["messages"]
-            fields |= _MESSAGES.validate_python({"messages": messages})
+            fields["messages"] = _MESSAGES.validate_python({"messages": messages})["messages"]
             if not pair and "output" not in fields:
                 fields["output"] = conversation_text(fields["messages"])
         metadata = row.get("metadata") or {}
@@ -344,9 +344,8 @@ def count_cases(path: Path) -> int:
 
 
 def _case(place: str, row: Mapping[str, Any]) -> Case:
-    needed = ("id", *PAIR_COLUMNS) if is_pair(row) else ("id", "output")
-    if _messages(row.get("messages")) is not None and not is_pair(row):
-        needed = ("id",)
+    text = () if _messages(row.get("messages")) is not None else ("output",)
+    needed = ("id", *(PAIR_COLUMNS if is_pair(row) else text))
     for column in needed:
         if row.get(column) is None or (row[column] == "" and column not in PAIR_COLUMNS):
             raise InvalidFile(
