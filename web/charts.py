@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..evals.report.drawing import COLOURS, INK, XY, Figure, Picture, Shape, circle, clip, polygon, rect, text
-from ..evals.report.panel import Axis, Panel, Tick, name_axis
+from ..evals.report.panel import Axis, Panel, Tick, name_axis, number_axis
 from ..orchestration.reading.analysis.census import Flow, Share
 
 WIDTH, HEIGHT, RADIUS = 320, 190, 74
@@ -55,6 +57,24 @@ def _arrow(start: XY, end: XY, flow: Flow, thick: float) -> Shape:
 
 def _along(place: XY, direction: float, far: float) -> XY:
     return place[0] + far * math.cos(direction), place[1] + far * math.sin(direction)
+
+
+SIDE, STEPS = 210, 60
+"""Of a scatter: its side in pixels, and into how many steps either axis is divided before equal places are counted."""
+
+
+def scatter_figure(points: Sequence[XY], span: XY, label: str) -> Figure:
+    """People's median along, the verdict upright, a dot for each place as large as the points there are many."""
+    low, high = span
+    step = (high - low) / STEPS
+    places = Counter((round((x - low) / step), round((y - low) / step)) for x, y in points)
+    most = max(places.values())
+    axis = number_axis(low, high, lines=True)
+    panel = Panel(replace(axis, title="people"), replace(axis, title="verdict"), SIDE, SIDE)
+    panel.line([(low, low), (high, high)], INK, width=1, dashes="4 3")
+    for (x, y), times in places.items():
+        panel.point(low + x * step, low + y * step, COLOURS[0], radius=round(2 + 8 * math.sqrt(times / most), 1), tip=f"{times} scores")  # fmt: skip
+    return Figure("", [panel.picture()], f"{label}: verdicts against people's medians, {len(points)} scores")
 
 
 ROW = 26

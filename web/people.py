@@ -35,6 +35,7 @@ class People:
 
     def __init__(self, ratings: Iterable[Rating], notes: Sequence[str] = ()) -> None:
         self.notes = notes
+        self._medians: dict[str, dict[str, float]] = {}
         self._by_case: dict[str, dict[tuple[str, str], Rating]] = {}
         for rating in ratings:
             mine, key = self._by_case.setdefault(rating.case, {}), (rating.attribute, rating.rater)
@@ -62,9 +63,13 @@ class People:
 
     def median(self, case: str, attribute: str) -> float | None:
         """The median of the people's numbers; None where nobody gave one."""
-        given = self.of(case).get(attribute, {})
-        numbers = [value for value in given.values() if not isinstance(value, str)]
-        return statistics.median(numbers) if numbers else None
+        if case not in self._medians:
+            numbers: dict[str, list[float]] = {}
+            for rating in self.ratings_of(case):
+                if isinstance(rating.value, int | float):
+                    numbers.setdefault(rating.attribute, []).append(rating.value)
+            self._medians[case] = {name: statistics.median(given) for name, given in numbers.items()}
+        return self._medians[case].get(attribute)
 
     def differences(self, scores: Iterable[tuple[str, str, str, float]]) -> list[Difference]:
         """Every score that people rated too, the furthest from their median first."""

@@ -28,7 +28,7 @@ from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, deliberation_view, neighbours, side_by_side
 from .pages.frame import Page, Reach, inspector_page
 from .pages.overview import overview
-from .pages.people import SHOWN, differences_section
+from .pages.people import SHOWN, people_search, people_view
 from .pages.proceedings import progress_section, progress_view
 from .pages.reports import board_view, controls_view, section_view, study_view, systems_view, talks_view
 from .pages.votes import Revisions
@@ -39,8 +39,6 @@ from .search import CaseSearch, Finder
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-MOST = 300
-"""Differences from people on their page."""
 SOUGHT = 1_000
 """Deliberations in progress among which a case is looked for."""
 SOON = 0.05
@@ -304,13 +302,8 @@ class Inspector:
         apart, people = self._differences(self.finder()), self.people
         assert apart is not None
         assert people is not None
-        main = differences_section(
-            apart[:MOST],
-            len(apart),
-            all_of_them=True,
-            reading=self._reach().reading_scores,
-            notes=people.notes,
-        )
+        search = people_search(request.query)
+        main = people_view(search, apart, people, reading=self._reach().reading_scores)
         # Others may wait for it too: whoever leaves the page does not end it.
         worth, _ = await asyncio.shield(self._jury_worth(people))
         return main, None if worth is None else section_view(worth.name, section_json(worth))

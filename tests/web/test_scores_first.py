@@ -124,19 +124,32 @@ def test_people_stand_beside_jury_and_judge(served: InspectorServer) -> None:
 
 
 def test_the_largest_difference_from_people_comes_first(served: InspectorServer) -> None:
-    text = served.ask("people").text
-
-    first = re.search(r'<a class="case"[^>]*>([^<]+)</a>', text)
+    overview = served.ask().text
+    first = re.search(r'<a class="case"[^>]*>([^<]+)</a>', overview[overview.index("differ most") :])
     assert first is not None and first[1] == "fabricated"
-    assert "accurate</b> 4, people 1: +3" in text
+    assert "accurate</b> 4, people 1: +3" in overview
+    assert "all 27 scores that people rated too" in overview
 
 
-def test_a_page_of_the_largest_differences_says_of_how_many(
-    served: InspectorServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "furthest apart" not in served.ask("people").text
-    monkeypatch.setattr("venire.web.server.MOST", 5)
-    assert "the 5 furthest apart of 27 scores that people rated too" in served.ask("people").text
+def differences(served: InspectorServer, query: str = "") -> list[list[str]]:
+    """The rows of the table of people: case, arm, attribute, verdict, people's median, difference, each person."""
+    body = served.ask(f"people{query}").text.partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        [unescape(re.sub("<[^>]+>", "", cell)) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in body.split("<tr")[1:]
+    ]
+
+
+def test_the_table_of_people_is_sorted_and_filtered_by_arm_and_attribute(served: InspectorServer) -> None:
+    rows = differences(served)
+    assert len(rows) == 27
+    assert rows[0][0] == "fabricated" and rows[0][2:] == ["accurate", "4", "1", "+3.00", "ana 1, ben 1"]
+    assert [abs(float(row[5])) for row in rows] == sorted((abs(float(row[5])) for row in rows), reverse=True)
+    some = differences(served, "?arm=single&attribute=organized&sort=case&up=1")
+    assert {(row[1], row[2]) for row in some} == {("single", "organized")}
+    assert [row[0] for row in some] == sorted(RATED_SCRIPTS, reverse=True)
+    text = served.ask("people?arm=single").text
+    assert text.count("people&#x27;s medians") == 1 and "mean difference" in text
 
 
 def test_what_the_jury_is_worth_stands_with_people_in_the_words_of_compare(

@@ -43,7 +43,7 @@ def cases_view(
     return fragment(
         element("div", {"class": "head"}, element("h1", None, "Cases"), element("p", {"class": "quiet", "id": "count", "data-live": "count"}, counted)),
         _filter(search, arms, offered) if filtered else None,
-        element("div", {"data-live": "rows"}, _unread(reach), _table(search, arms, rows, offered), _pager(search, total)),
+        element("div", {"data-live": "rows"}, _unread(reach), _table(search, arms, rows, offered), pager(search, "cases", total)),
     )  # fmt: skip
 
 
@@ -76,14 +76,14 @@ def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> H
         "form",
         {"class": "filter", "action": "./cases", "method": "get", "aria-label": "Filter"},
         element("label", None, "search, reasons too", element("input", {"name": "q", "type": "search", "value": search.q, "autocomplete": "off"})),
-        _choice("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms") if len(arms) > 1 else None,
-        _choice("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
-        _choice("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,
-        _choice("attribute", search.attribute, {name: name for name in attributes}, "any"),
-        _choice("value", search.value, {**values, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
-        _choice("flag", search.flag, kinds, "all"),
-        _choice("stop", search.stop, {name: name for name in offered.stops}, "any", "stopped by"),
-        _choice("sort", search.sort, sorts, None),
+        choice("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms") if len(arms) > 1 else None,
+        choice("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
+        choice("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,
+        choice("attribute", search.attribute, {name: name for name in attributes}, "any"),
+        choice("value", search.value, {**values, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
+        choice("flag", search.flag, kinds, "all"),
+        choice("stop", search.stop, {name: name for name in offered.stops}, "any", "stopped by"),
+        choice("sort", search.sort, sorts, None),
         element("button", {"type": "submit"}, "Show"),
         element("a", {"href": "./cases"}, "clear"),
     )  # fmt: skip
@@ -95,9 +95,10 @@ def score_names(arms: Sequence[Arm]) -> list[str]:
     return list(dict.fromkeys([*names, *(name for arm in arms for name in arm.rubric.composites)]))
 
 
-def _choice(
+def choice(
     name: str, chosen: str, options: dict[str, str], none: str | None, words: str | None = None
 ) -> Html:
+    """A labelled list of options to choose from; `none` is what stands for no choice."""
     listed: list[Html] = [element("option", {"value": ""}, none)] if none is not None else []
     listed += [
         element("option", {"value": value, "selected": value == chosen}, shown)
@@ -119,7 +120,19 @@ def _table(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], offered
     columns += [(name, SORTS[name][0]) for name in ("rounds", "spread", "stop", "tokens")]
     columns.append(("look", "worth a look because"))
     head = element(
-        "tr", None, [_column_head(search, sort, words, sort.startswith(SCORED)) for sort, words in columns]
+        "tr",
+        None,
+        [
+            column_head(
+                search,
+                "cases",
+                sort,
+                words,
+                down=sort.startswith(SCORED) or SORTS[sort][2],
+                scored=sort.startswith(SCORED),
+            )
+            for sort, words in columns
+        ],
     )
     pairs = {arm.name for arm in arms if arm.rubric.compares}
     body = [element("tr", {"class": "row"}, _cells(search, row, columns, row.arm in pairs)) for row in rows]
@@ -130,14 +143,15 @@ def _table(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], offered
     )
 
 
-def _column_head(search: CaseSearch, sort: str, words: str, scored: bool) -> Html:
-    """A column's name, which sorts by it; once more, the other way round."""
+def column_head(
+    search: CaseSearch, path: str, sort: str, words: str, *, down: bool, scored: bool = False
+) -> Html:
+    """A column's name, which sorts by it, the largest first where it sorts `down`; once more, the other way round."""
     here = search.sort == sort
-    down = scored or SORTS[sort][2]
     turned = "1" if here and not search.up else ""
     order = None if not here else "descending" if down != bool(search.up) else "ascending"
     mark = {"descending": " ↓", "ascending": " ↑", None: ""}[order]
-    link = element("a", {"href": search.address("cases", sort=sort, up=turned, page=1)}, words, mark)
+    link = element("a", {"href": search.address(path, sort=sort, up=turned, page=1)}, words, mark)
     return element(
         "th", {"scope": "col", "aria-sort": order, "class": "score-name" if scored else None}, link
     )
@@ -200,14 +214,15 @@ def _reasons(row: Row) -> list[Child]:
     return found
 
 
-def _pager(search: CaseSearch, total: int) -> Html:
+def pager(search: CaseSearch, path: str, total: int) -> Html:
+    """The way to the other pages of a list."""
     last = max(1, -(-total // PAGE))
     here = min(search.page, last)
 
     def link(page: int, words: str, rel: str | None = None) -> Html:
         if page < 1 or page > last or page == here:
             return quiet(words)
-        return element("a", {"href": search.address("cases", page=page), "rel": rel}, words)
+        return element("a", {"href": search.address(path, page=page), "rel": rel}, words)
 
     return element(
         "nav",

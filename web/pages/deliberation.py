@@ -84,6 +84,8 @@ def _row(name: str, verdicts: Sequence[Verdict], raters: Sequence[str], given: N
     return element("tr", None, cells)
 
 
+BRIEF = 1_500
+"""Characters of all its texts up to which a case's attributes stand side by side below them."""
 MINOR = 1
 """The weight of flags that are worth knowing and no more; beside weightier ones they are folded."""
 
@@ -102,7 +104,7 @@ def deliberation_view(
     judges: str = "",
     calls: Mapping[str, RecordedCall] | None = None,
 ) -> Html:
-    """The whole reading room for one deliberation: every attribute's reasons unfolded, the texts beside them.
+    """The whole reading room for one deliberation: every attribute's reasons unfolded, the texts beside them, or above where they are brief.
 
     `way` leads to its neighbours, where there are any; `beside` sets it beside other arms and people; `prefix` tells
     its ids from another's on the same page; what `people` said of the case stands with its claims, what is known of
@@ -113,16 +115,16 @@ def deliberation_view(
         attribute_section(verdict, rubric, lanes, name, found, prefix=prefix, revisions=revisions)
         for name in rubric.names
     ]
+    bench = element("div", {"class": "bench"}, heading("Attributes", _legend()), sections)
+    aside = element("aside", {"aria-label": "The case's texts"}, texts(case, [(verdict, rubric)], [prefix]))
+    brief = case is None or sum(len(exhibit.text) for exhibit in rubric.exhibits(case)) <= BRIEF
     return fragment(
         _head(verdict, way, judges),
         _flags(found, prefix),
         beside,
-        element(
-            "div",
-            {"class": "room"},
-            element("div", {"class": "bench"}, heading("Attributes", _legend()), sections),
-            element("aside", {"aria-label": "The case's texts"}, texts(case, [(verdict, rubric)], [prefix])),
-        ),
+        element("div", {"class": "room brief"}, aside, bench)
+        if brief
+        else element("div", {"class": "room"}, bench, aside),
         claims_section(verdict, prefix, people),
         heading("Movement"),
         movement(verdict, rubric),

@@ -1,21 +1,29 @@
-"""Scores before anything else: each attribute's distribution, mean, hung and abstained, by arm and by system."""
+"""Scores before anything else, by arm and by system; and beside people's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from ...evals.report.html import svg
 from ...evals.report.markup import Child, Html, element, fragment, shorten
+from ...evals.report.panel import padded_range
 from ...orchestration.reading.scores import ScoreCounts, ScoreSummary
 from ...orchestration.record import Arm
-from ..people import Difference
+from ..charts import scatter_figure
+from ..people import Difference, People
 from ..scales import score_words
-from ..search import SCORED, CaseSearch
+from ..search import PAGE, SCORED, CaseSearch
+from .cases import choice, column_head, pager
 from .frame import heading, quiet
 
 FOLDED = 24
 """Rows by arm and system beyond which the table of systems is folded."""
 SHOWN = 8
 """Differences from people on the overview; the page of them has more."""
+PLOTS = 6
+"""Arms whose scatter is drawn; the filter shows any other."""
 _WIDTH, _HEIGHT = 60, 18
 
 
@@ -30,46 +38,123 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
     return fragment(_table(("arm",), names, rows, "Scores by arm"), legend, _by_system(arms, counts, names))
 
 
-def differences_section(
-    differences: Sequence[Difference],
-    total: int,
-    *,
-    all_of_them: bool = False,
-    reading: bool = False,
-    notes: Sequence[str] = (),
-) -> Html:
+def differences_section(differences: Sequence[Difference], total: int, *, reading: bool = False) -> Html:
     """Where the arms and people differ most, as a list that leads to the cases.
 
-    `reading`: more of the run is still to be read. `notes`: which ratings could not be used.
+    `reading`: more of the run is still to be read.
     """
     items = [
         element(
             "li",
             None,
-            element("a", {"class": "case", "href": f"{CaseSearch().address('case', id=each.case, in_arm=each.arm)}#a-{each.attribute}"}, shorten(each.case, 60)),
+            element("a", {"class": "case", "href": _case_address(each)}, shorten(each.case, 60)),
             quiet(each.arm),
             element("p", None, element("b", None, each.attribute), f" {score_words(each.score)}, people {score_words(each.people)}: {each.apart:+.3g}"),
         )
         for each in differences
     ]  # fmt: skip
-    more = None
-    if total > len(items):
-        rest = f"the {len(items):,} furthest apart of {total:,} scores that people rated too"
-        link = element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")
-        more = element("p", None, quiet(rest) if all_of_them else link)
-    none = (
-        "Reading the record: they appear here as they are found."
-        if reading
-        else "No score of this run was rated by people."
-    )
-    told = None if items else element("p", {"class": "calm"}, none)
+    link = element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")
     return fragment(
-        heading("Where verdicts and people differ most", level=1 if all_of_them else 2),
-        [element("p", {"class": "calm"}, note) for note in notes],
-        element("ol", {"class": "look"}, items) if items else None,
-        told,
-        more,
+        heading("Where verdicts and people differ most"),
+        element("ol", {"class": "look"}, items) if items else _no_difference(reading),
+        element("p", None, link) if total > len(items) else None,
     )
+
+
+def people_view(
+    search: CaseSearch, differences: Sequence[Difference], people: People, *, reading: bool = False
+) -> Html:
+    """Every score that people rated too: a scatter for each arm, and a table to sort and to filter by arm and attribute.
+
+    `reading`: more of the run is still to be read.
+    """
+    arms, attributes = (
+        dict.fromkeys(sorted({getattr(each, name) for each in differences})) for name in ("arm", "attribute")
+    )
+    rows = [
+        each
+        for each in differences
+        if search.arm in ("", each.arm) and search.attribute in ("", each.attribute)
+    ]
+    _, down, key = ORDERS[search.sort]
+    ordered = sorted(rows, key=key, reverse=down != bool(search.up))
+    shown = ordered[(search.page - 1) * PAGE :][:PAGE]
+    return fragment(
+        element("div", {"class": "head"}, element("h1", None, "Verdicts and people"), element("p", {"class": "quiet"}, f"{len(rows):,} scores that people rated too")),
+        [element("p", {"class": "calm"}, note) for note in people.notes],
+        element(
+            "form",
+            {"class": "filter", "action": "./people", "method": "get", "aria-label": "Filter"},
+            choice("arm", search.arm, {name: name for name in arms}, "all arms"),
+            choice("attribute", search.attribute, {name: name for name in attributes}, "all attributes"),
+            element("button", {"type": "submit"}, "Show"),
+        ),
+        _scatters(rows) if rows else _no_difference(reading),
+        _difference_table(search, shown, people) if shown else None,
+        pager(search, "people", len(rows)),
+    )  # fmt: skip
+
+
+def people_search(query: Mapping[str, str]) -> CaseSearch:
+    """The arm, attribute, order and page in the address of the page of people; by default the furthest apart come first."""
+    sort = query.get("sort", "")
+    return replace(CaseSearch.of(query), sort=sort if sort in ORDERS else "apart")
+
+
+ORDERS: Mapping[str, tuple[str, bool, Callable[[Difference], Any]]] = {
+    "case": ("case", False, lambda each: each.case),
+    "arm": ("arm", False, lambda each: each.arm),
+    "attribute": ("attribute", False, lambda each: each.attribute),
+    "verdict": ("verdict", True, lambda each: each.score),
+    "people": ("people's median", True, lambda each: each.people),
+    "apart": ("difference", True, lambda each: abs(each.apart)),
+}
+"""By name: the column's head, whether the largest come first, and what is sorted by."""
+
+
+def _difference_table(search: CaseSearch, rows: Sequence[Difference], people: People) -> Html:
+    heads = [
+        column_head(search, "people", name, words, down=down) for name, (words, down, _) in ORDERS.items()
+    ]
+    body = [
+        element("tr", {"class": "row"}, element("th", {"scope": "row"}, element("a", {"href": _case_address(each), "class": "open"}, shorten(each.case, 60))),
+                [element("td", {"data-label": label}, cell) for label, cell in (
+                    ("arm", each.arm), ("attribute", each.attribute), ("verdict", score_words(each.score)),
+                    ("people's median", score_words(each.people)), ("difference", f"{each.apart:+.2f}"),
+                    ("each person", ", ".join(f"{rater} {score_words(value)}" for rater, value in people.of(each.case)[each.attribute].items())),
+                )])
+        for each in rows
+    ]  # fmt: skip
+    return element(
+        "div",
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Verdicts and people"},
+        element("table", {"class": "list"}, element("thead", None, element("tr", None, heads, element("th", {"scope": "col"}, "each person"))), element("tbody", None, body)),
+    )  # fmt: skip
+
+
+def _scatters(rows: Sequence[Difference]) -> Html:
+    by_arm: dict[str, list[Difference]] = {}
+    for each in rows:
+        by_arm.setdefault(each.arm, []).append(each)
+    span = padded_range([end for each in rows for end in (each.score, each.people)])
+    figures = [
+        element("figure", None, svg(scatter_figure([(each.people, each.score) for each in mine], span, arm), {"class": "plot scatter"}),
+                element("figcaption", {"class": "quiet"}, element("b", None, arm), f": {len(mine):,} scores, {sum(not each.apart for each in mine) / len(mine):.0%} equal, "
+                        f"mean difference {sum(each.apart for each in mine) / len(mine):+.2f}"))
+        for arm, mine in sorted(by_arm.items())[:PLOTS]
+    ]  # fmt: skip
+    more = f"The first {PLOTS} of {len(by_arm)} arms are drawn." if len(by_arm) > PLOTS else None
+    legend = "A dot's size is how many scores lie there; on the dashed line verdict and people are equal."
+    return fragment(element("div", {"class": "plots"}, figures), element("p", {"class": "quiet"}, legend, more and f" {more}"))  # fmt: skip
+
+
+def _case_address(each: Difference) -> str:
+    return f"{CaseSearch().address('case', id=each.case, in_arm=each.arm)}#a-{each.attribute}"
+
+
+def _no_difference(reading: bool) -> Html:
+    told = "Reading the record: they appear here as they are found." if reading else "No score of this run was rated by people."  # fmt: skip
+    return element("p", {"class": "calm"}, told)
 
 
 def _by_system(arms: Sequence[Arm], counts: ScoreCounts, names: Sequence[str]) -> Html:
