@@ -37,6 +37,16 @@ class ReportReader:
             return None
         return report if isinstance(report, dict) else None
 
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The lines of a JSONL file of the report; none where it has no such file."""
+        if self._folder is None:
+            return []
+        try:
+            text = (self._folder / name).read_text(encoding="utf-8")
+        except OSError:
+            return []
+        return [json.loads(line) for line in text.splitlines()]
+
     def figure(self, name: str) -> bytes | None:
         """A figure of the report by its file's name. The name is looked up, never followed."""
         if self._folder is None:

@@ -227,6 +227,17 @@ class Finder:
         ).fetchall()
         return [value for (value,) in found] if len(found) <= most else []
 
+    def arms_by_case(self, cases: Iterable[str]) -> dict[str, list[str]]:
+        """The arms that have judged each of these cases."""
+        found: dict[str, list[str]] = {}
+        known = ", ".join("?" * len(self._arms))
+        for case, arm in self._connection.execute(
+            f"SELECT case_id, arm_name FROM deliberations d WHERE case_id IN (SELECT value FROM json_each(?)) AND d.arm IN ({known})",
+            (json.dumps(list(cases)), *self._arms),
+        ):
+            found.setdefault(case, []).append(arm)
+        return found
+
     def scores(self, cases: Iterable[str]) -> Iterator[tuple[str, str, str, float]]:
         """Case, arm, attribute and score of whatever was reached with a number in these cases, what is derived not among it."""
         known = ", ".join("?" * len(self._arms))

@@ -13,12 +13,14 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from ..agents.desk import seated_people
+from ..evals import suites
 from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, fragment
 from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.reading.analysis import Flag
 from ..orchestration.reading.show import judges_line, models_of
 from ..orchestration.reading.side_by_side import beside_parent, controlled_run, controls_beside
+from ..orchestration.reading.status import going_words
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, run_name
@@ -30,10 +32,18 @@ from .pages.frame import Page, Reach, inspector_page
 from .pages.overview import overview
 from .pages.people import SHOWN, people_search, people_view
 from .pages.proceedings import progress_section, progress_view
-from .pages.reports import board_view, controls_view, section_view, study_view, systems_view, talks_view
+from .pages.reports import (
+    board_view,
+    controls_view,
+    scenario_view,
+    section_view,
+    study_view,
+    systems_view,
+    talks_view,
+)
 from .pages.votes import Revisions
 from .people import Difference, People, effect_lines, jury_worth, people_of_run
-from .reports import ReportReader, record_of, study_report, suite_report
+from .reports import ReportReader, record_of, study_report, suite_folder, suite_report
 from .search import CaseSearch, Finder
 
 HOST = "127.0.0.1"
@@ -83,7 +93,7 @@ class Inspector:
         self.index = Index(run)
         self.run = self.store.name
         self.reader = DeliberationReader(self.store)
-        self._name = run_name(self.store)
+        self._name = suite.name if (suite := suite_folder(run)) else run_name(self.store)
         self.study = study_report(run)
         self._pages = self._registered_pages()
         self.handlers: dict[str, Handler] = {
@@ -91,6 +101,7 @@ class Inspector:
             "case": self._case,
             "compare": self._compare,
             "graph": self._graph,
+            "scenario": self._scenario,
             "parent": self._beside_parent,
             "study-figure": _figure_handler(self.study),
             "board-figure": _figure_handler(self.board),
@@ -114,10 +125,16 @@ class Inspector:
         self.store.release()
 
     def _registered_pages(self) -> tuple[Page, ...]:
-        """The parts of the inspector, in the menu's order. A new one is a line here."""
+        """The parts of the inspector, in the menu's order. A new one is a line here. A suite opens on its board."""
+        suite = self.board.there
+        board = Page("board", "Board", "b", _document_view(self.board, board_view), path="")
+        words = "Systems asked" if str(self._location).endswith(suites.ANSWERS) else "Juries"
+        overview = Page(
+            "overview", words if suite else "Overview", "o", self._overview, path="overview" if suite else ""
+        )
         return (
-            Page("overview", "Overview", "o", self._overview, path=""),
-            Page("list", "Cases", "l", self._cases, path="cases"),
+            *([board, overview] if suite else [overview]),
+            Page("list", "Answers" if suite else "Cases", "l", self._cases, path="cases"),
             Page(
                 "people",
                 "People",
@@ -133,14 +150,6 @@ class Inspector:
                 _document_view(self.study, study_view),
                 there=lambda: self.study.there,
                 absent="This run is no study's.",
-            ),
-            Page(
-                "board",
-                "Board",
-                "b",
-                _document_view(self.board, board_view),
-                there=lambda: self.board.there,
-                absent="This run is no suite's.",
             ),
             Page(
                 "systems",
@@ -298,6 +307,35 @@ class Inspector:
             f"{case}: graph", "graph", search, redaction_note(self.store), graph_view(search, read.verdict)
         )
 
+    async def _scenario(self, request: web.Request) -> web.Response:
+        name, search = request.query.get("name", ""), CaseSearch.of(request.query)
+        rows = [row for row in self.board.rows(suites.CASES) if row["scenario"] == name]
+        if not rows:
+            raise NotThere(
+                "The board has no such scenario: make the report anew, venire suite report SUITE.yaml."
+            )
+
+        heard = self.finder().arms_by_case({row[name] for row in rows for name in ("judged", "asked")})
+
+        def place(row: Mapping[str, Any]) -> str | None:
+            for case, arms in (
+                (row["judged"], heard.get(row["judged"], [])),
+                (row["asked"], heard.get(row["asked"], [])),
+            ):
+                arm = (
+                    row["arm"]
+                    if row["arm"] in arms
+                    else next(iter(arms), None)
+                    if case == row["judged"]
+                    else None
+                )
+                if arm is not None:
+                    return CaseSearch().address("case", id=case, in_arm=arm)
+            return None
+
+        main = scenario_view(name, search.system, rows, search.page, place)
+        return self._page(f"{name}: answers", "scenario", CaseSearch(), main)
+
     async def _people(self, request: web.Request) -> Sequence[Child]:
         apart, people = self._differences(self.finder()), self.people
         assert apart is not None
@@ -367,7 +405,7 @@ class Inspector:
         return Finder(self.index.reading, (arm.id for arm in self.reader.arms()))
 
     def _reach(self) -> Reach:
-        return Reach(*self.index.read_to, self.store.last_finished(), self.store.writing())
+        return Reach(*self.index.read_to, self.store.last_finished(), going_words(self.store))
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]

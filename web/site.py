@@ -24,6 +24,7 @@ _KEPT = {
     "graph": _DELIBERATION,
     "parent": _DELIBERATION,
     "compare": ("id", "a", "b"),
+    "scenario": ("name", "system", "page"),
     "study-figure": ("name",),
     "board-figure": ("name",),
 }

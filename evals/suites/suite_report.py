@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
+from ...orchestration.record.private_files import write_atomically
 from ...rubrics.errors import count_words
 from ..report.charts import score_heatmap
 from ..report.drawing import COLOURS, INK, Figure, clip
@@ -18,10 +20,12 @@ from ..report.files import write_folder
 from ..report.html import collapsible, figure, items, page, paragraph, section, table
 from ..report.markup import Child
 from ..report.panel import DASHED, Panel, number_axis, padded_range
-from . import REPORT
+from . import CASES, REPORT
 from .clinicians import PeopleAgreement, people_json
 from .score_table import ScoreTable
+from .suite import arm_name
 from .suite_results import SuiteResults
+from .suite_run import judged_id, question_id
 from .suite_tables import (
     board_json,
     board_sentences,
@@ -320,6 +324,9 @@ def write_suite_report(
         document["people"] = people_json(people)
         tables["people"] = people_frame(people)
     html = suite_page(results, figures, tables)
+    lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in case_rows(results))
+    (results.folder / REPORT).mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomically(results.folder / REPORT / CASES, lines)
     folders = [folder for folder in (results.folder / REPORT, output) if folder is not None]
     pages = [write_folder(folder, html, document, tables, figures) for folder in folders]
     return pages[-1], document
@@ -346,6 +353,19 @@ def case_table(results: SuiteResults) -> pd.DataFrame:
     return pd.DataFrame(
         rows, columns=["system", "scenario", "case", "score", "status", "answer", "why", "ratings", "lost"]
     )
+
+
+def case_rows(results: SuiteResults) -> Iterator[dict[str, Any]]:
+    """Every answer in full with its score, and where the run's records have it: by its jury's id, and by the question's id and the system's arm."""
+    for part, scored in zip(results.suite.parts, results.scored, strict=True):
+        for system in scored.systems:
+            answers = results.answers[part.name].get(system.system, {})
+            for case, score in system.cases.items():
+                yield {
+                    "scenario": part.name, "case": case, "system": system.system, "status": score.status, "score": plain_number(score.points(part.scenario.ends[0])),
+                    "why": score.why, "output": answers[case].text if case in answers else "", "judged": judged_id(part, case, system.system),
+                    "asked": question_id(part, case), "arm": arm_name(part.name, system.system),
+                }  # fmt: skip
 
 
 def suite_page(

@@ -40,6 +40,8 @@ class SuiteResults:
     costs: Mapping[str, SystemCost]
     judged: pd.DataFrame
     """Every answer that a jury rated by itself: `case` (its id in the record), `set`, `group`, `jury` (the score), `output`, `reference`."""
+    answers: Mapping[str, Mapping[str, Mapping[str, SystemAnswer]]]
+    """By scenario, system and case."""
     baselines: Mapping[str, float]
     """The macro averages of the constant and the random baseline over the scenarios that have them."""
     notes: tuple[str, ...]
@@ -62,12 +64,13 @@ def suite_results(
     answers_store = Store.read(folder / ANSWERS) if run_exists(folder / ANSWERS) else None
     verdicts_store = Store.read(folder / VERDICTS) if run_exists(folder / VERDICTS) else None
     prices = SuitePrices(suite.prices)
+    answered: dict[str, dict[str, dict[str, SystemAnswer]]] = {}
     scenarios, costs = [], dict.fromkeys(suite.systems, SystemCost())
     notes = list(suite.notes)
     judged_rows: list[dict[str, object]] = []
     try:
         for part in suite.parts:
-            answers = all_answers(suite, part, answers_store)
+            answers = answered[part.name] = all_answers(suite, part, answers_store)
             judgements = _Judgements(part, answers, verdicts_store)
             systems = {name: _case_scores(part, own, judgements, name) for name, own in answers.items()}
             scenarios.append(scored_scenario(part.scenario, part.cases, systems))
@@ -91,7 +94,7 @@ def suite_results(
     return SuiteResults(
         suite, folder, tuple(scenarios), table, board(table, ties=ties, draws=draws), costs,
         pd.DataFrame(judged_rows, columns=["case", "set", "group", "jury", "output", "reference"]),
-        _macro_baselines(scenarios), tuple(notes)
+        answered, _macro_baselines(scenarios), tuple(notes)
     )  # fmt: skip
 
 

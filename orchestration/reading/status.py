@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -77,23 +77,45 @@ def status(run: Location) -> Status:
     """How the run at `run` stands now."""
     store = Store.read(run)
     try:
-        now = time.time()
-        started = [progress.started for progress in store.arm_progress(since=now)]
-        since = max(now - WINDOW, max(started, default=0.0))
-        return Status(
-            run=store.name,
-            writing=store.writing(),
-            redacted=store.redacted,
-            arms=tuple(store.arm_progress(since=since)),
+        found = _status(store)
+        return replace(
+            found,
             spent=store.cost(),
-            recent=store.cost(since=since),
-            last_call=store.last_call(),
-            now=now,
             unreached=tuple(unreached_models(store)),
             people=tuple(seated_people(run)),
         )
     finally:
         store.release()
+
+
+def _status(store: Store) -> Status:
+    """What can be said without a look at every call and transcript."""
+    now = time.time()
+    started = [progress.started for progress in store.arm_progress(since=now)]
+    since = max(now - WINDOW, max(started, default=0.0))
+    return Status(
+        run=store.name,
+        writing=store.writing(),
+        redacted=store.redacted,
+        arms=tuple(store.arm_progress(since=since)),
+        spent=Cost(),
+        recent=store.cost(since=since),
+        last_call=store.last_call(),
+        now=now,
+    )
+
+
+def going_words(store: Store) -> str:
+    """How far a run that is being written has come: deliberations of all, how many a minute, the time left; nothing of any other."""
+    if not store.writing():
+        return ""
+    found = _status(store)
+    done, pace = sum(arm.done for arm in found.arms), sum(found.pace(arm) or 0.0 for arm in found.arms)
+    totals = [arm.cases for arm in found.arms if arm.cases is not None]
+    if len(totals) < len(found.arms):
+        return f"{done:,} finished, {60 * pace:.1f} a minute"
+    left = f", about {_span(max(0, sum(totals) - done) / pace)} left" if pace else ""
+    return f"{done:,} of {sum(totals):,} finished, {60 * pace:.1f} a minute{left}"
 
 
 def status_json(found: Status) -> dict[str, Any]:

@@ -127,10 +127,10 @@ def test_a_batch_that_another_inspector_wrote_is_left_alone(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("reach", "told"),
     [
-        (Reach(10, 0, 12_000, False), "reading the record: 10 of 12,000"),
-        (Reach(12_000, 1_500, 12_000, True), "looking for flags: 1,500 of 12,000"),
-        (Reach(7, 7, 7, True), "the run goes on: 7 finished"),
-        (Reach(7, 7, 7, False), ""),
+        (Reach(10, 0, 12_000, ""), "reading the record: 10 of 12,000"),
+        (Reach(12_000, 1_500, 12_000, "7 of 9 finished"), "looking for flags: 1,500 of 12,000"),
+        (Reach(7, 7, 7, "7 of 9 finished"), "the run goes on: 7 of 9 finished"),
+        (Reach(7, 7, 7, ""), ""),
     ],
 )
 def test_the_banner_says_what_is_being_read(reach: Reach, told: str) -> None:

@@ -16,7 +16,7 @@ from ..lanes import Lanes, vote_id
 from ..people import Numbers
 from ..scales import score_words
 from ..search import CaseSearch
-from .frame import badge, heading, quiet
+from .frame import arm_words, badge, heading, quiet
 from .proceedings import movement, proceedings
 from .texts import claims_section, texts
 from .votes import Revisions, attribute_section, how, verdict_words
@@ -189,7 +189,7 @@ def _head(verdict: Verdict, way: Child, judges: str) -> Html:
     transcript = verdict.transcript
     cost = transcript.cost
     facts = (
-        f"{transcript.protocol} · {_times(transcript.rounds, 'round')} · {_times(transcript.turns, 'turn')} · {cost.tokens:,} tokens · "
+        f" · {_times(transcript.rounds, 'round')} · {_times(transcript.turns, 'turn')} · {cost.tokens:,} tokens · "
         f"{cost.price} · stopped: {shorten(str(verdict.stop), 200)}"
     )
     derived = ", ".join(f"{name} {value:.3g}" for name, value in verdict.derived.items())
@@ -198,7 +198,7 @@ def _head(verdict: Verdict, way: Child, judges: str) -> Html:
         {"class": "head"},
         way,
         element("h1", None, shorten(verdict.case, 120)),
-        element("p", {"class": "quiet"}, element("b", None, verdict.arm), " · ", facts),
+        element("p", {"class": "quiet"}, arm_words(verdict.arm, transcript.protocol), facts),
         element("p", {"class": "quiet judges"}, judges) if judges else None,
         element("p", {"class": "quiet"}, "derived: ", derived) if derived else None,
     )

@@ -64,8 +64,8 @@ class Reach:
     flagged: int
     """Those of them whose flags and reasons it knows too."""
     last: int
-    going: bool
-    """Whether the run goes on."""
+    going: str
+    """How far the run has come while it goes on; nothing once it has ended."""
 
     @property
     def reading_scores(self) -> bool:
@@ -81,7 +81,7 @@ class Reach:
             return f"reading the record: {self.scored:,} of {self.last:,}"
         if self.reading_flags:
             return f"looking for flags: {self.flagged:,} of {self.last:,}"
-        return f"the run goes on: {self.last:,} finished" if self.going else ""
+        return f"the run goes on: {self.going}" if self.going else ""
 
 
 def inspector_page(
@@ -133,6 +133,11 @@ def badge(kind: str, weight: int) -> Html:
 
 def quiet(*words: Child) -> Html:
     return element("span", {"class": "quiet"}, *words)
+
+
+def arm_words(arm: str, protocol: str) -> Html:
+    """An arm's name, and its protocol where that is not the same word."""
+    return fragment(element("b", None, arm), "" if protocol == arm else f" · {protocol}")
 
 
 def _banner(

@@ -9,7 +9,7 @@ from ...orchestration.reading.graph import TALL, WIDE, Graph, deliberation_graph
 from ...orchestration.verdict import Verdict
 from ..lanes import vote_id
 from ..search import CaseSearch
-from .frame import heading, quiet
+from .frame import arm_words, heading, quiet
 
 _BOX = (170, 44)
 _MARGIN = 30
@@ -30,7 +30,7 @@ def graph_view(search: CaseSearch, verdict: Verdict) -> Html:
             "div",
             {"class": "head"},
             element("h1", None, shorten(verdict.case, 120)),
-            element("p", {"class": "quiet"}, element("b", None, verdict.arm), f" · {verdict.transcript.protocol} · ",
+            element("p", {"class": "quiet"}, arm_words(verdict.arm, verdict.transcript.protocol), " · ",
                     element("a", {"href": back}, "read the deliberation")),
         ),
         heading("The deliberation as a graph", quiet(f"{len(graph)} nodes, {graph.number_of_edges()} edges; time runs from left to right")),

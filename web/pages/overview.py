@@ -248,7 +248,7 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
     return element(
         "details",
         {"class": "arm-details", "open": opened},
-        element("summary", None, element("h2", None, arm.name), quiet(f"{arm.rubric.name} · {arm.jury.protocol}")),
+        element("summary", None, element("h2", None, arm.name), quiet(" · ".join(dict.fromkeys(name for name in (arm.rubric.name, arm.jury.protocol) if name != arm.name)))),
         element(
             "div",
             {"class": "panels"},

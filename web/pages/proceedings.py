@@ -31,7 +31,7 @@ from ...rubrics.scale import Value, value_words
 from ..charts import flows_figure, spread_figure
 from ..scales import ScalePositions, score_words
 from ..search import CaseSearch
-from .frame import heading, quiet
+from .frame import arm_words, heading, quiet
 from .texts import marked_texts
 from .votes import REASON
 
@@ -209,7 +209,7 @@ def progress_view(going: UnfinishedDeliberation, arm: Arm, case: Case | None, wa
             {"class": "head"},
             way,
             element("h1", None, shorten(going.case, 120)),
-            element("p", {"class": "quiet"}, element("b", None, arm.name), f" · {transcript.protocol} · in progress"),
+            element("p", {"class": "quiet"}, arm_words(arm.name, transcript.protocol), " · in progress"),
         ),
         element(
             "div",

@@ -1,15 +1,18 @@
-"""The page of a study: which arm to use, the figures, every arm, and the tables behind them."""
+"""The pages of reports: a study's, a suite's board and its scenarios, systems compared, talks, controls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from ...evals.report.markup import Child, Html, element, fragment
+from ...evals.report.drawing import chance
+from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...evals.report.section import TableText, records
 from ...evals.studies.study_tables import table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
+from ..search import PAGE
 from .frame import heading, quiet
 
 if TYPE_CHECKING:
@@ -170,6 +173,7 @@ def board_view(document: Mapping[str, Any] | None) -> Html:
         return fragment(heading("Board", level=1), element("p", None, told))
     systems, scenarios = _by_name(document.get("systems")), _by_name(document.get("scenarios"))
     sentences = [str(said) for said in document.get("sentences") or ()]
+    differences = _rows(document.get("differences"))
     return fragment(
         heading(str(document.get("suite") or "Board"), level=1),
         element("ul", {"class": "advice"}, [element("li", None, said) for said in sentences]),
@@ -179,12 +183,35 @@ def board_view(document: Mapping[str, Any] | None) -> Html:
             ("system", "win rate", "SD", "macro", "SD ", "rank", "dollars"),
             [_system_cells(name, each) for name, each in systems.items()],
         ),
+        _differences([each for each in differences if each.get("scenario") not in scenarios]),
         [
             report_figure("board", name, str(words))
             for name, words in _by_name(document.get("figures")).items()
         ],
-        [_scenario(name, each) for name, each in scenarios.items() if each.get("scores")],
+        [
+            _scenario(name, each, [row for row in differences if row.get("scenario") == name])
+            for name, each in scenarios.items()
+            if each.get("scores")
+        ],
     )
+
+
+def _differences(rows: Sequence[Mapping[str, Any]]) -> Html | None:
+    """Each pair of systems on the same cases: the difference with its interval, and whether it holds after Holm's correction."""
+    if not rows:
+        return None
+    cells: list[Sequence[Child]] = [
+        [f"{row.get('first')} minus {row.get('second')}", _number(row.get("value"), "+.2f"), _interval(row), str(row.get("n", "")), _p_value(row.get("p_holm")),
+         f"{row['ahead']} is ahead" if row.get("ahead") else "not shown"]
+        for row in rows
+    ]  # fmt: skip
+    heads = ("pair", "difference", "95% interval", "n", "p (Holm)", "what it shows")
+    title = f"Differences, {rows[0].get('scenario')}"
+    return fragment(element("h3", None, title), scrolling_table(title, heads, cells))
+
+
+def _p_value(value: Any) -> str:
+    return chance(value) if isinstance(value, float) else ""
 
 
 def _system_cells(name: str, system: Mapping[str, Any]) -> Sequence[Child]:
@@ -196,35 +223,105 @@ def _system_cells(name: str, system: Mapping[str, Any]) -> Sequence[Child]:
     return [name, *numbers, rank, dollars]
 
 
-def _scenario(name: str, scenario: Mapping[str, Any]) -> Html:
+def _scenario(name: str, scenario: Mapping[str, Any], differences: Sequence[Mapping[str, Any]]) -> Html:
     scores = _by_name(scenario.get("scores"))
     shown = [status for status in STATUSES if any(each.get(status) for each in scores.values())]
     rows: list[Sequence[Child]] = [
-        [system, _number(each.get("score")), _interval(each), str(each.get("n", "")), *(str(each.get(status, 0)) for status in shown)]
+        [system, _scenario_link(name, system, _number(each.get("score"))), _interval(each), str(each.get("n", "")), *(str(each.get(status, 0)) for status in shown)]
         for system, each in scores.items()
     ]  # fmt: skip
     for label, key in (("always the same answer", "baseline"), ("a random answer", "random")):
-        blank = [""] * (2 + len(shown))
-        rows.append([quiet(label), _number(scenario.get(key)), *blank])
+        if scenario.get(key) is not None:
+            rows.append([quiet(label), _number(scenario[key]), *[""] * (2 + len(shown))])
     mde = scenario.get("mde")
     told = f"scored by {scenario.get('scorer', '')}, {scenario.get('n', '')} cases"
-    told += f"; shows differences from {mde:.3f}" if isinstance(mde, int | float) else ""
+    told += f"; shows differences from {mde:.2f}" if isinstance(mde, int | float) else ""
     return fragment(
-        heading(name, quiet(told)), scrolling_table(name, ("system", "score", "interval", "n", *shown), rows)
+        heading(name, quiet(told), _scenario_link(name, "", "answers side by side")),
+        scrolling_table(name, ("system", "score", "95% interval", "n", *shown), rows),
+        _differences(differences),
     )
+
+
+def _scenario_link(scenario: str, system: str, words: str) -> Html:
+    query = {"name": scenario, **({"system": system} if system else {})}
+    return element("a", {"href": f"./scenario?{urlencode(query)}"}, words)
+
+
+ANSWER = 600
+"""Characters of an answer that stand in its cell; the rest unfolds."""
+
+
+def scenario_view(
+    name: str,
+    system: str,
+    rows: Sequence[Mapping[str, Any]],
+    page: int,
+    place: Callable[[Mapping[str, Any]], str | None],
+) -> Html:
+    """The cases of a scenario, what the systems answered side by side; those where `system` is worst first. `place` leads to an answer's deliberation."""
+    systems = list(dict.fromkeys(str(row["system"]) for row in rows))
+    by_case: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        by_case.setdefault(str(row["case"]), {})[str(row["system"])] = row
+    if system in systems:
+        systems.sort(key=lambda each: each != system)
+        by_case = dict(sorted(by_case.items(), key=lambda case: _worth(case[1].get(system))))
+    shown = list(by_case.items())[(page - 1) * PAGE :][:PAGE]
+    cells: list[Sequence[Child]] = [
+        [case, *(_answer(answers.get(each), place) for each in systems)] for case, answers in shown
+    ]
+    order = f", where {system} is worst first" if system in systems else ""
+    ways = [
+        element(
+            "a", {"href": f"./scenario?{urlencode({'name': name, 'system': system, 'page': number})}"}, words
+        )
+        for number, words in ((page - 1, "← back"), (page + 1, "on →"))
+        if 1 <= number <= -(-len(by_case) // PAGE)
+    ]
+    return fragment(
+        heading(name, quiet(f"{len(by_case):,} cases, {len(systems)} systems side by side{order}"), level=1),
+        element("p", {"class": "quiet"}, "Sorted by a system: ", [(_scenario_link(name, each, each), " ") for each in systems]),
+        scrolling_table(name, ("case", *systems), cells, kind="answers"),
+        element("nav", {"class": "pager", "aria-label": "Pages"}, ways) if ways else None,
+    )  # fmt: skip
+
+
+def _worth(row: Mapping[str, Any] | None) -> tuple[bool, float]:
+    score = row.get("score") if row else None
+    return (True, 0.0) if score is None else (False, float(score))
+
+
+def _answer(row: Mapping[str, Any] | None, place: Callable[[Mapping[str, Any]], str | None]) -> Html:
+    if row is None:
+        return quiet("not asked")
+    words, address = (
+        _number(row.get("score")) if row.get("score") is not None else str(row["status"]),
+        place(row),
+    )
+    text = str(row["output"])
+    whole = element("details", None, element("summary", None, "the whole answer"), element("p", {"dir": "auto"}, text)) if len(text) > ANSWER else None  # fmt: skip
+    return fragment(
+        element("a", {"class": "cell", "href": address}, words) if address else element("span", {"class": "cell"}, words),
+        quiet(" ", row["why"]) if row.get("why") else None,
+        element("p", {"class": "words", "dir": "auto"}, shorten(text, ANSWER)) if text else None,
+        whole,
+    )  # fmt: skip
 
 
 def _interval(score: Mapping[str, Any]) -> str:
     low, high = score.get("low"), score.get("high")
     known = isinstance(low, int | float) and isinstance(high, int | float)
-    return f"{low:.3f} to {high:.3f}" if known else ""
+    return f"{low:.2f} to {high:.2f}" if known else ""
 
 
-def scrolling_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Html:
+def scrolling_table(
+    label: str, heads: Sequence[str], rows: Sequence[Sequence[Child]], *, kind: str = "number"
+) -> Html:
     """A table whose first column heads the rows, in a region that scrolls by itself where it is too wide."""
     head = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads])
     body = [
-        element("tr", None, element("th", {"scope": "row"}, first), [element("td", {"class": "number"}, cell) for cell in rest])
+        element("tr", None, element("th", {"scope": "row"}, first), [element("td", {"class": kind}, cell) for cell in rest])
         for first, *rest in rows
     ]  # fmt: skip
     return element(
@@ -234,8 +331,8 @@ def scrolling_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[Ch
     )
 
 
-def _number(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, int | float) else "undefined"
+def _number(value: Any, style: str = ".2f") -> str:
+    return f"{round(value, 2) + 0.0:{style}}" if isinstance(value, int | float) else "undefined"
 
 
 def talks_view(talks: Sequence[Alignment]) -> Html:

@@ -142,8 +142,24 @@ def test_systems_answer_once_and_stand_on_a_board_with_baselines(tmp_path: Path)
     assert set(found["not_run"]) == {"private", "ent-referral"}
     assert (tmp_path / "suite-run" / "report" / "report.html").is_file()
     with InspectorServer(tmp_path / "suite-run") as inspector:
-        page = inspector.ask("board")
+        page = inspector.ask()
+        answers = inspector.ask("scenario?name=parity&system=always").text
+        asked = inspector.ask("case?id=parity%2F1&in_arm=parity--always")
+        assert inspector.ask("scenario?name=none").status == 404
+        assert 'aria-current="page" data-key="o">Systems asked<' in inspector.ask("overview").text
     assert page.status == 200 and "clever" in page.text and "always the same answer" in page.text
+    assert (
+        "clever minus always</th>" in page.text
+        and "+0.50</td>" in page.text
+        and "clever is ahead" in page.text
+    )
+    assert 'href="./scenario?name=parity&amp;system=always">0.50</a>' in page.text
+    # Where the chosen system is worst stands first, the systems' own words beside each other, each leading to the record of it.
+    cells = re.findall(
+        r'<td class="answers">.*?>([0-9.]+)</a>.*?<p class="words" dir="auto">(.*?)</p>', answers
+    )
+    assert cells[:2] == [("0.00", "yes"), ("1.00", "no")] and len(cells) == 36
+    assert "./case?id=parity%2F1&amp;in_arm=parity--always" in answers and asked.status == 200
 
 
 def test_a_killed_suite_goes_on_without_a_call_made_twice(tmp_path: Path) -> None:
