@@ -76,14 +76,14 @@ def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> H
         "form",
         {"class": "filter", "action": "./cases", "method": "get", "aria-label": "Filter"},
         element("label", None, "search, reasons too", element("input", {"name": "q", "type": "search", "value": search.q, "autocomplete": "off"})),
-        choice("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms") if len(arms) > 1 else None,
-        choice("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
-        choice("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,
-        choice("attribute", search.attribute, {name: name for name in attributes}, "any"),
-        choice("value", search.value, {**values, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
-        choice("flag", search.flag, kinds, "all"),
-        choice("stop", search.stop, {name: name for name in offered.stops}, "any", "stopped by"),
-        choice("sort", search.sort, sorts, None),
+        option_list("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms") if len(arms) > 1 else None,
+        option_list("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
+        option_list("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,
+        option_list("attribute", search.attribute, {name: name for name in attributes}, "any"),
+        option_list("value", search.value, {**values, "hung": "hung", "not_applicable": "n/a"}, "any", "score"),
+        option_list("flag", search.flag, kinds, "all"),
+        option_list("stop", search.stop, {name: name for name in offered.stops}, "any", "stopped by"),
+        option_list("sort", search.sort, sorts, None),
         element("button", {"type": "submit"}, "Show"),
         element("a", {"href": "./cases"}, "clear"),
     )  # fmt: skip
@@ -95,7 +95,7 @@ def score_names(arms: Sequence[Arm]) -> list[str]:
     return list(dict.fromkeys([*names, *(name for arm in arms for name in arm.rubric.composites)]))
 
 
-def choice(
+def option_list(
     name: str, chosen: str, options: dict[str, str], none: str | None, words: str | None = None
 ) -> Html:
     """A labelled list of options to choose from; `none` is what stands for no choice."""

@@ -15,7 +15,7 @@ from ..charts import scatter_figure
 from ..people import Difference, People
 from ..scales import score_words
 from ..search import PAGE, SCORED, CaseSearch
-from .cases import choice, column_head, pager
+from .cases import column_head, option_list, pager
 from .frame import heading, quiet
 
 FOLDED = 24
@@ -85,8 +85,8 @@ def people_view(
         element(
             "form",
             {"class": "filter", "action": "./people", "method": "get", "aria-label": "Filter"},
-            choice("arm", search.arm, {name: name for name in arms}, "all arms"),
-            choice("attribute", search.attribute, {name: name for name in attributes}, "all attributes"),
+            option_list("arm", search.arm, {name: name for name in arms}, "all arms"),
+            option_list("attribute", search.attribute, {name: name for name in attributes}, "all attributes"),
             element("button", {"type": "submit"}, "Show"),
         ),
         _scatters(rows) if rows else _no_difference(reading),
