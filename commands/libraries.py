@@ -54,7 +54,12 @@ def file_schemas() -> dict[str, Callable[[], type[BaseModel]]]:
 
         return TrainFile
 
-    return {make.__name__: make for make in (jury, optimisation, persona, rubric, study, train)}
+    def transcript() -> type[BaseModel]:
+        from ..orchestration.reading.transcript_format import SavedDeliberation
+
+        return SavedDeliberation
+
+    return {make.__name__: make for make in (jury, optimisation, persona, rubric, study, train, transcript)}
 
 
 def file_schema(kind: str) -> dict[str, Any]:

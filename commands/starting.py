@@ -27,15 +27,17 @@ class _Import(click.Command):
         formatter.write_text(f"Formats: {', '.join(registered_plugins('venire.imports'))}.")
 
 
-@click.command(name="import", cls=_Import, short_help="Cases and ratings out of another tool's files.")
+@click.command(
+    name="import", cls=_Import, short_help="Cases, ratings and deliberations out of another tool's files."
+)
 @click.argument("kind", metavar="FORMAT")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    metavar="CASES",
-    help="The cases: .jsonl, .csv, .parquet or .arrow.",
+    metavar="CASES|RUN",
+    help="The cases: .jsonl, .csv, .parquet or .arrow. Of deliberations: a new run.",
 )
 @click.option(
     "--ratings",
@@ -66,9 +68,24 @@ def import_(
 
     Everything that cannot be read, or that the tool itself does not count, is counted and named.
     """
-    from ..evals.exchange.importing import check_target, import_records, write_cases_file, write_ratings_file
+    from ..evals.exchange.importing import (
+        check_target,
+        import_deliberations,
+        import_records,
+        write_cases_file,
+        write_ratings_file,
+    )
     from ..rubrics.rubric import load_rubric
 
+    if output is not None and not output.suffix and ratings is None:
+        number = import_deliberations(kind, file, output)
+        say(
+            f"{_many(number, 'deliberation')} written to {output}; read: venire show {quote(str(output))}",
+            err=True,
+        )
+        if as_json:
+            print_json({"format": kind, "file": str(file), "deliberations": number})
+        return
     if output is None and ratings is None:
         raise click.UsageError(
             "name a file for the cases, -o cases.jsonl, or for the ratings, --ratings ratings.csv"

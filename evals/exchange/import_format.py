@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from ...orchestration.reading.transcript_format import SavedDeliberation
 from ...rubrics.errors import InvalidFile
 from ...rubrics.files import read_text
 from ...rubrics.plugins import plugged_in
@@ -30,7 +31,7 @@ class Item:
 
 @dataclass(slots=True)
 class ToolRecords:
-    """What a reader found in a tool's file: texts, ratings, and what it left out."""
+    """What a reader found in a tool's file: texts, ratings or deliberations, and what it left out."""
 
     items: list[Item] = field(default_factory=list)
     ratings: list[Rating] = field(default_factory=list)
@@ -42,6 +43,8 @@ class ToolRecords:
     )
     """By what was lost and the reason: where it stood."""
     notes: list[str] = field(default_factory=list)
+    deliberations: list[SavedDeliberation] = field(default_factory=list)
+    """Whole debates, to be written as a run."""
 
     def skip(self, why: str, where: str) -> None:
         """Count something that the tool itself does not count as an answer."""

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 from pydantic import ValidationError
 
+from ...orchestration.reading.transcript_format import save_run
 from ...orchestration.record.private_files import open_private, write_atomically
 from ...rubrics.case import Case
 from ...rubrics.errors import InvalidFile, VenireError
@@ -82,6 +83,10 @@ def import_records(
     """
     file = Path(path)
     records = import_format(kind)(file)
+    if records.deliberations:
+        raise InvalidFile(
+            f"{file}: deliberations, and no cases to judge", remedy="write them as a run: -o RUN"
+        )
     roles = _roles(file, records.items, columns)
     cases = _cases(file, records, roles)
     named_ratings, renamed = _attribute_names(records.ratings, rubric)
@@ -103,6 +108,21 @@ def import_records(
         *(check.notes if check else _mixed_value_notes(ratings)),
     )  # fmt: skip
     return Imported(tuple(cases), tuple(ratings), shown_roles, records, check, notes)
+
+
+def import_deliberations(kind: str, path: Path, run: Path) -> int:
+    """Write the deliberations in a tool's file or folder as a new run; how many there are.
+
+    Raises:
+        VenireError: The file is not of this kind or has none, or there is a run already.
+    """
+    deliberations = import_format(kind)(path).deliberations
+    if not deliberations:
+        raise InvalidFile(
+            f"{path}: no deliberation in it", remedy=f"name a file for its cases, {run}.jsonl or {run}.csv"
+        )
+    save_run(deliberations, run)
+    return len(deliberations)
 
 
 def _roles(file: Path, items: Sequence[Item], column_pairs: Sequence[str]) -> SheetColumns:
