@@ -97,7 +97,7 @@ def _threads(path: Path, node: Any, depth: int) -> Iterator[list[_Message]]:
 def _framework_message(path: Path, value: Any) -> _Message | None:
     fields = value
     if isinstance(value, Mapping) and "__pickled__" in value:
-        fields = vars(_unpickled(path, value["__pickled__"]))
+        fields = vars(_inert_message(path, value["__pickled__"]))
     if not isinstance(fields, Mapping) or "role" not in fields or "contents" not in fields:
         return None
     role = fields["role"]
@@ -125,7 +125,7 @@ class _MessageUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a message")
 
 
-def _unpickled(path: Path, text: Any) -> _Inert:
+def _inert_message(path: Path, text: Any) -> _Inert:
     try:
         message = _MessageUnpickler(io.BytesIO(base64.b64decode(text, validate=True))).load()
     except Exception as error:  # A broken pickle raises whatever its bytes come upon.
