@@ -184,7 +184,12 @@ def triage(
 
     `wrong` says by case whether people found an error, as `errors` does: with it the signals are weighed by their worth.
     """
-    severity = severity or Severity()
+    signals = case_signals(evidence, marks, arm, severity or Severity())
+    return ranked_cases(signals, arm, marks.clusters, wrong)
+
+
+def case_signals(evidence: Evidence, marks: Marks, arm: str, severity: Severity) -> pd.DataFrame:
+    """By case of `arm`, the six signals, `undecided` and `reasons`. No case's depend on another's."""
     moments = evidence.moments
     moments = moments[moments["arm"] == arm]
     votes = evidence.ballots[evidence.ballots["arm"] == arm] if len(evidence.ballots) else evidence.ballots
@@ -199,15 +204,23 @@ def triage(
         signals[name] = counts.reindex(columns=list(kinds), fill_value=0).sum(axis=1).astype(float)
     hung = counts.reindex(columns=["hung"], fill_value=0)["hung"]
     signals["undecided"] = (hung > 0) | ~signals.index.isin(verdicts["case"].astype(str))
-    shares = np.column_stack([_share(signals[name].to_numpy(float)) for name in SIGNALS])
-    cluster, _ = pd.factorize(marks.clusters.reindex(cases).fillna(pd.Series(cases, cases)))
-    known_errors = None if wrong is None else wrong.reindex(cases).to_numpy(float)
-    signals["priority"] = weighed_signals(shares, list(SIGNALS), known_errors, cluster.astype(np.int64))
     reasons = case_reasons(cases, moments, votes, verdicts, marks, severity)
     signals["reasons"] = [reasons.get(case, ())[:MOST_REASONS] for case in signals.index]
-    key = -(signals["undecided"].astype(float) * 2 + signals["priority"]).to_numpy(float)
-    signals["place"] = np.searchsorted(np.sort(key), key) + 1
-    sorted_signals = signals.iloc[np.argsort(key, kind="stable")]
+    return signals
+
+
+def ranked_cases(
+    signals: pd.DataFrame, arm: str, clusters: pd.Series, wrong: pd.Series | None = None
+) -> Docket:
+    """The cases of `case_signals` in order; `clusters` says by case what is held out with it when labels weigh the signals."""
+    cases = list(signals.index)
+    shares = np.column_stack([_share(signals[name].to_numpy(float)) for name in SIGNALS])
+    cluster, _ = pd.factorize(clusters.reindex(cases).fillna(pd.Series(cases, cases)))
+    known_errors = None if wrong is None else wrong.reindex(cases).to_numpy(float)
+    priority = weighed_signals(shares, list(SIGNALS), known_errors, cluster.astype(np.int64))
+    key = -(signals["undecided"].astype(float).to_numpy() * 2 + priority)
+    place = np.searchsorted(np.sort(key), key) + 1
+    sorted_signals = signals.assign(priority=priority, place=place).iloc[np.argsort(key, kind="stable")]
     table = sorted_signals.rename_axis("case").reset_index().assign(arm=arm)
     return Docket(arm, table[COLUMNS])
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...orchestration.record import Store
+from ...orchestration.reading.export import verdicts
+from ...orchestration.record import Arm, Store
 from ...rubrics.errors import VenireError, safe
 from ..ratings.evidence import Evidence, gather
 from ..ratings.question import rubric_questions
 from ..ratings.reference import Rule
-from ..ratings.run_tables import ArmMoments, ArmRatings, JurorRatings, arm_tables
+from ..ratings.run_tables import ArmMoments, ArmRatings, JurorRatings, ReachedScores, reached_scores
 from ..ratings.score_tables import Marks, lay_marks
 from ..report.drawing import INK, Figure, below, beside, clip, legend, series_colour
 from ..report.html import items, page, paragraph, section, section_part, table
@@ -29,7 +32,7 @@ from ..statistics.proportion import wilson
 from ..statistics.significance import LEVEL, interval_phrase, p_words
 from ..statistics.weighted import Statistic
 from .audit import HAIR, Audit, Severity
-from .triage import RULE, SIGNALS, Docket, triage
+from .triage import RULE, SIGNALS, Docket, case_signals, ranked_cases, triage
 
 CURVE = ["arm", "reviewed", "found"]
 AREAS = ["arm", "order", "area", "low", "high", "p", "best", "errors", "n", "note"]
@@ -39,6 +42,8 @@ POINTS = 101
 FEW = 7
 """Up to so many distinct scores, each has its own probability; more are cut into five groups of equal size."""
 SIDE = 260
+_AT_ONCE = 1000
+"""Deliberations whose votes are in memory together."""
 TITLE = "Triage: which cases a person should see first"
 
 
@@ -207,22 +212,27 @@ def triage_figure(found: pd.DataFrame, levels: pd.DataFrame) -> Figure:
     return Figure("Triage", [below([panels, legend([clip(arm) for arm in arms], lines=True)])])
 
 
-def triage_section(
-    evidence: Evidence, marks: Marks, severity: Severity, *, arms: tuple[str, ...] = ()
-) -> Section:
+def triage_section(evidence: Evidence, marks: Marks, severity: Severity) -> Section:
     """How much sooner a person who follows the triage meets the errors, arm by arm."""
+    wrong_by_arm = {arm: errors(marks, arm, severity) for arm in marks.arms}
+    dockets = (triage(evidence, marks, arm, severity, wrong=wrong) for arm, wrong in wrong_by_arm.items())
+    return review(dockets, wrong_by_arm, marks, severity)
+
+
+def review(
+    dockets: Iterable[Docket], wrong_by_arm: Mapping[str, pd.Series], marks: Marks, severity: Severity
+) -> Section:
+    """The dockets of some arms held against people's labels; of the cases, only the labelled ones are listed."""
     sentences: list[str] = []
     parts: dict[str, list[pd.DataFrame]] = {"areas": [], "by_score": [], "curve": [], "cases": []}
-    for arm in arms or marks.arms:
-        wrong = errors(marks, arm, severity)
-        docket = triage(evidence, marks, arm, severity, wrong=wrong)
+    for docket in dockets:
+        arm, wrong = docket.arm, wrong_by_arm[docket.arm]
         arm_areas = areas(docket, wrong, marks)
+        labelled = docket.cases[docket.cases["case"].isin(_known_cases(docket, wrong))]
         parts["areas"].append(arm_areas)
         parts["by_score"].append(by_score(marks, arm, wrong))
         parts["curve"].append(gains(docket, wrong))
-        parts["cases"].append(
-            docket.cases.assign(reasons=["; ".join(words) for words in docket.cases["reasons"]])
-        )
+        parts["cases"].append(labelled.assign(reasons=["; ".join(words) for words in labelled["reasons"]]))
         sentences.append(_area_sentence(arm_areas[arm_areas["order"] == TRIAGED].iloc[0].to_dict()))
         rho = score_and_error(marks, arm, wrong)
         if rho.defined and not math.isnan(rho.p):
@@ -279,48 +289,60 @@ def run_triage(
 ) -> tuple[Docket, Section | None]:
     """The triage of one arm of a run, its first jury unless named; with ratings, also how good it is."""
     store = run if isinstance(run, Store) else Store.read(run)
+    severity = severity or Severity()
     try:
-        evidence = gather(store, human, rule=reference) if human is not None else _without_ratings(store)
+        arms = {each.name: each for each in store.arms()}
+        juries = [each.name for each in arms.values() if not each.jury.single_judge]
+        arm_name = arm or next(iter(juries or arms), None)
+        if arm_name is None or arm_name not in arms:
+            problem = f"the run has no arm {arm_name!r}" if arm_name else "the run has no arm"
+            raise VenireError(problem, remedy=f"choose one of {', '.join(arms) or 'none: run a jury first'}")
+        evidence = None if human is None else gather(store, human, rule=reference, rated_only=True)
+        signals = _streamed_signals(store, arms, arm_name, severity)
     finally:
         if store is not run:
             store.release()
-    arm_name = arm or next((name for name, kind in evidence.kinds.items() if kind == "jury"), None)
-    arm_name = arm_name or next(iter(evidence.kinds), None)
-    if arm_name is None or arm_name not in evidence.kinds:
-        problem = f"the run has no arm {arm_name!r}" if arm_name else "the run has no arm"
-        raise VenireError(
-            problem, remedy=f"choose one of {', '.join(evidence.kinds) or 'none: run a jury first'}"
-        )
-    severity = severity or Severity()
+    if evidence is None:
+        return ranked_cases(signals, arm_name, pd.Series(dtype=object)), None
     marks = lay_marks(evidence)
-    if human is None:
-        return triage(evidence, marks, arm_name, severity), None
     wrong = errors(marks, arm_name, severity)
     if wrong.notna().sum() == 0:
         raise VenireError(
             f"the ratings and {arm_name} have no case and attribute in common",
             remedy="check that the ratings use the run's case ids and the rubric's attribute names",
         )
-    docket = triage(evidence, marks, arm_name, severity, wrong=wrong)
-    review = triage_section(evidence, marks, severity, arms=(arm_name,))
-    return docket, replace(review, notes=tuple(dict.fromkeys((*evidence.notes, *review.notes))))
+    docket = ranked_cases(signals, arm_name, marks.clusters, wrong)
+    told = review([docket], {arm_name: wrong}, marks, severity)
+    return docket, replace(told, notes=tuple(dict.fromkeys((*evidence.notes, *told.notes))))
 
 
-def _without_ratings(store: Store) -> Evidence:
-    """What triage needs of a run that nobody rated."""
-    arms = store.arms()
-    ratings, ballots, moments = arm_tables(store, ArmRatings(), JurorRatings(), ArmMoments())
-    return Evidence(
-        arms=ratings,
-        people=pd.DataFrame(columns=["case", "rater", "attribute", "value"]),
-        questions=rubric_questions(*(arm.rubric for arm in arms)),
-        cases=pd.DataFrame(columns=["case", "group", "system"]),
-        costs=pd.DataFrame(),
-        stops=pd.DataFrame(),
-        kinds={arm.name: "single judge" if arm.jury.single_judge else "jury" for arm in arms},
-        ballots=ballots,
-        moments=moments,
-    )
+def _streamed_signals(store: Store, arms: Mapping[str, Arm], arm: str, severity: Severity) -> pd.DataFrame:
+    """The signals of every case of `arm`. Votes and flags are held for `_AT_ONCE` deliberations at a time; of other arms, the scores."""
+    reached: ReachedScores = {}
+    for other in arms:
+        for _, verdict in verdicts(store, arm=other, written=True) if other != arm else ():
+            reached.setdefault(verdict.case, {})[other] = reached_scores(verdict)
+    parts: list[pd.DataFrame] = []
+    deliberations = verdicts(store, arm=arm, written=True)
+    for first in deliberations:
+        collectors = ArmRatings(), JurorRatings(), ArmMoments(reached)
+        for deliberation in chain([first], islice(deliberations, _AT_ONCE - 1)):
+            for collector in collectors:
+                collector.add(*deliberation)
+        ratings, ballots, moments = (collector.table() for collector in collectors)
+        evidence = Evidence(
+            arms=ratings,
+            people=pd.DataFrame(columns=["case", "rater", "attribute", "value"]),
+            questions=rubric_questions(*(each.rubric for each in arms.values())),
+            cases=pd.DataFrame(columns=["case", "group", "system"]),
+            costs=pd.DataFrame(),
+            stops=pd.DataFrame(),
+            kinds={arm: "jury"},
+            ballots=ballots,
+            moments=moments,
+        )
+        parts.append(case_signals(evidence, lay_marks(evidence), arm, severity))
+    return pd.concat(parts) if parts else pd.DataFrame(columns=[*SIGNALS, "undecided", "reasons"])
 
 
 def docket_answer(docket: Docket, told: Section | None, most: int) -> Section:

@@ -263,20 +263,29 @@ class _Read(NamedTuple):
     agreements: tuple[InstantAgreement, ...]
 
 
+ReachedScores = dict[str, dict[str, dict[str, Value]]]
+"""By case and arm, what each attribute was given."""
+
+
+def reached_scores(verdict: Verdict) -> dict[str, Value]:
+    """What each attribute was given, as far as it was decided."""
+    return {
+        name: outcome.value
+        for name, outcome in verdict.outcomes.items()
+        if outcome.status == "reached" and outcome.value is not None
+    }
+
+
 class ArmMoments:
     """One row for each flag of each deliberation: `arm`, `case`, `kind`, `attribute`, `text`."""
 
-    def __init__(self) -> None:
+    def __init__(self, others: ReachedScores | None = None) -> None:
+        """`others` has the scores of arms that are not added themselves, and may contradict those that are."""
         self._read: list[_Read] = []
-        self._reached: dict[str, dict[str, dict[str, Value]]] = {}
-        """By case and arm, what each attribute was given."""
+        self._reached: ReachedScores = {} if others is None else others
 
     def add(self, arm: Arm, verdict: Verdict) -> None:
-        self._reached.setdefault(verdict.case, {})[arm.name] = {
-            name: outcome.value
-            for name, outcome in verdict.outcomes.items()
-            if outcome.status == "reached" and outcome.value is not None
-        }
+        self._reached.setdefault(verdict.case, {})[arm.name] = reached_scores(verdict)
         verdict_flags = tuple(flag for flag in flags(verdict, arm.rubric) if flag.kind in KINDS)
         agreements = instant_agreements(verdict.transcript, arm.rubric)
         self._read.append(_Read(arm.name, verdict.case, verdict_flags, agreements))

@@ -346,7 +346,7 @@ def test_deliberate_raises_before_a_seat_is_paid_and_when_none_could_be_reached(
     rubric: Rubric, case: Case
 ) -> None:
     def jury(url: str, *models: str) -> Jury:
-        seats = [{"name": m, "model": f"server/{m}", "base_url": url, "timeout": 5} for m in models]
+        seats = [{"name": m, "model": f"server/{m}", "base_url": url} for m in models]
         return Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats})
 
     with ProviderServer(ANSWERS, models=["a"]) as server:

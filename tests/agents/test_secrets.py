@@ -65,7 +65,7 @@ def test_a_canary_key_is_found_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
             "query": f"{server.url}?api-key={ENCODED}&api-version=2024-02-01",
         }[way]
         more = {"api_key_env": "HIDDEN_KEY"} if way == "env" else {}
-        seats = [{"name": n, "model": f"server/{n}", "base_url": url, "timeout": 5, **more} for n in NAMES]
+        seats = [{"name": n, "model": f"server/{n}", "base_url": url, **more} for n in NAMES]
         jurors = run_and_search(tmp_path, seats, server, BASIC if way == "userinfo" else CANARY)
 
     assert jurors == {"ballot"}

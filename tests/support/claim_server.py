@@ -63,7 +63,7 @@ def claims_jury(url: str, *verifiers: str, options: Mapping[str, Any] | None = N
     """A jury whose extractor and verifiers are models of a local server."""
     seats = [{"name": "extractor", "extracts": True}, *({"name": name} for name in verifiers)]
     for seat in seats:
-        seat.update(model=f"server/{seat['name']}", base_url=url, timeout=5)
+        seat.update(model=f"server/{seat['name']}", base_url=url)
     return Jury.model_validate(
         {
             "name": "claims",

@@ -37,7 +37,7 @@ def seats_by(
     prefix: str, url: str, names: Iterable[str], folder: Path, *, key: str = "sk-of-nobody", **more: Any
 ) -> list[dict[str, Any]]:
     """A seat for each name, whose model has that name on the server; AutoGen's are described by files in `folder`."""
-    return [{"name": name, "timeout": 10, **_model(prefix, url, name, folder, key), **more} for name in names]
+    return [{"name": name, **_model(prefix, url, name, folder, key), **more} for name in names]
 
 
 def _model(prefix: str, url: str, name: str, folder: Path, key: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ CASES = [
 ]
 
 
-def write_run(folder: Path, url: str = "", *, timeout: float = 1, **jury: Any) -> list[object]:
+def write_run(folder: Path, url: str = "", *, timeout: float = 120, **jury: Any) -> list[object]:
     """Case, rubric and jury files, and the command that runs them."""
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
     (folder / "rubric.yaml").write_text(RUBRIC)

@@ -14,10 +14,8 @@ def jury_at(url: str, *names: str, limits: Limits | None = None, **fields: objec
     return Jury.model_validate(
         {
             "name": "bench",
-            "seats": [
-                {"name": name, "model": f"server/{name}", "base_url": url, "timeout": 5} for name in names
-            ],
-            "orchestrator": {"model": "server/boss", "base_url": url, "timeout": 5},
+            "seats": [{"name": name, "model": f"server/{name}", "base_url": url} for name in names],
+            "orchestrator": {"model": "server/boss", "base_url": url},
             **({"limits": limits.model_dump()} if limits else {}),
             **fields,
         }

@@ -53,7 +53,7 @@ def component(tmp_path: Path) -> Any:
 
 def seated(model: str, **seat: Any) -> Jury:
     limits = seat.pop("limits", {})
-    seats = [{"name": "a", "model": model, "timeout": 5, **seat}]
+    seats = [{"name": "a", "model": model, **seat}]
     return Jury.model_validate({"name": "j", "protocol": "panel", "seats": seats, "limits": limits})
 
 
