@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from ...agents.desk import Answers, Desk, TaskSheet, asked_now
 from ...agents.model import digest
@@ -183,9 +184,13 @@ def open_ratings(
 
 def _check_names(raters: Sequence[str]) -> None:
     for name in raters:
-        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise VenireError(f"{name!r} is no rater's name", remedy="write --raters abel,boyd")
-        if raters.count(name) > 1:
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable() or csv_cell(name) != name:
+            raise VenireError(f"{name[:40]!r} is no rater's name", remedy="write --raters abel,boyd")
+        if name.casefold() == "coordinator":
+            raise VenireError(f"{name!r} has a link already", remedy="give the rater another name")
+        if [normalize("NFKC", other).casefold() for other in raters].count(
+            normalize("NFKC", name).casefold()
+        ) > 1:
             raise VenireError(f"two raters are named {name!r}", remedy="give every rater a name of her own")
 
 
