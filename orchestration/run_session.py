@@ -157,6 +157,7 @@ def _check_and_run(
 def infrequent_gc() -> Iterator[None]:
     """While the block runs, collect seldom, and leave out the objects that existed before it."""
     before = gc.get_threshold()
+    gc.collect()  # Cycles that are frozen as garbage are never counted again, so a process of many runs would keep them all.
     gc.freeze()
     gc.set_threshold(THRESHOLD, *before[1:])
     try:
