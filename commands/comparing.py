@@ -45,6 +45,12 @@ from .options import (
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
 )
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(["markdown"]),
+    help="Print the first page in this form, such as for a comment on a pull request.",
+)
 @click.option("--png", "pictures", is_flag=True, help="With -o: the figures as PNG too.")
 @click.option(
     "--rescore", multiple=True, metavar="RATER", help="This rater is of a second panel; may be repeated."
@@ -80,6 +86,7 @@ def compare(
     human: Path | None,
     against: Path | str | None,
     output: Path | None,
+    form: str | None,
     pictures: bool,
     rescore: tuple[str, ...],
     families: Path | None,
@@ -146,8 +153,12 @@ def compare(
         print_json(comparison_json(found))
         return
     from ..evals.comparison.comparison_summary import comparison_first_page
+    from ..evals.report.markdown import section_markdown
     from ..evals.report.terminal import show_first_page
 
+    if form == "markdown":
+        click.echo(section_markdown(comparison_first_page(found, "")), nl=False)
+        return
     where = f"in {output}, and " if output is not None else ""
     show_first_page(
         comparison_first_page(found, f"The rest, with every test and note: {where}here with --full."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,13 @@ Command = Callable[..., Any]
 
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 FULL = click.option("--full", is_flag=True, help="Everything, after the first page.")
+REQUIRE = click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="NAME>=NUMBER",
+    help="The least score of an arm or system; exit status 1 where one has less.",
+)
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 BATCH = click.option(
     "--batch", is_flag=True, help="Send calls in batches: half the price, hours instead of minutes."
@@ -182,6 +189,17 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
     for model in models:
         say(str(model), err=True)
     say("so some cases lack ballots: the same command with --retry asks again", err=True)
+
+
+def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> None:
+    """Exit with 1 where a score misses what is required of it, and say which."""
+    from ..orchestration.reading.requirements import missed_bounds
+
+    missed = missed_bounds(required, scores)
+    for line in missed:
+        say(f"required and not met: {line}", err=True)
+    if missed:
+        raise SystemExit(1)
 
 
 def exit_unless_whole(

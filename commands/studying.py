@@ -15,6 +15,7 @@ from .options import (
     JSON,
     POLL,
     QUIET,
+    REQUIRE,
     RESAMPLES,
     RETRY,
     RPM,
@@ -22,6 +23,7 @@ from .options import (
     TPM,
     batch_settings,
     console,
+    exit_unless_met,
     exit_unless_whole,
     location,
     print_json,
@@ -174,14 +176,24 @@ def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> N
 )
 @RESAMPLES
 @FULL
+@REQUIRE
 @JSON
-def report(study: Path, output: Path | None, resamples: int, full: bool, as_json: bool) -> None:
+def report(
+    study: Path,
+    output: Path | None,
+    resamples: int,
+    full: bool,
+    required: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """What STUDY (its file, or its run) found: the frontier of agreement against cost, and which arm to use."""
     from ..evals.studies.findings import findings_at
     from ..evals.studies.study_report import write_study_report
 
     found = findings_at(study, resamples=resamples)
-    _show(write_study_report(found, output), as_json, full=full)
+    written = write_study_report(found, output)
+    _show(written, as_json, full=full)
+    exit_unless_met(required, written.scores)
 
 
 @study.command(hidden=True)

@@ -13,11 +13,13 @@ from .options import (
     JSON,
     MODEL,
     QUIET,
+    REQUIRE,
     RESAMPLES,
     RETRY,
     RPM,
     TPM,
     console,
+    exit_unless_met,
     exit_unless_whole,
     location,
     print_json,
@@ -329,6 +331,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
 @TIES
 @RESAMPLES
 @SEED
+@REQUIRE
 @JSON
 @sheet_option("human")
 def report(
@@ -340,6 +343,7 @@ def report(
     ties: TieRule,
     resamples: int,
     seed: int,
+    required: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """The board of SUITE from its records: win rates, macro averages, ranks, costs, failures; no model is asked."""
@@ -355,10 +359,11 @@ def report(
     page, document = write_suite_report(results, to, people)
     if as_json:
         print_json(document)
-        return
-    tables = [*suite_terminal(results), *([people_table(people)] if people is not None else [])]
-    show_board(tables, [*suite_sentences(results), *(people.notes if people is not None else ())])
-    say(f"written: {page}", err=True)
+    else:
+        tables = [*suite_terminal(results), *([people_table(people)] if people is not None else [])]
+        show_board(tables, [*suite_sentences(results), *(people.notes if people is not None else ())])
+        say(f"written: {page}", err=True)
+    exit_unless_met(required, {each.system: each.macro for each in results.board.standings})
 
 
 @suite.command()

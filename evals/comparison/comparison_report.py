@@ -24,7 +24,7 @@ from ..report.section import Section, TableText, estimate_json, records, section
 from ..report.terminal import estimate_words, plain_table
 from ..statistics.estimate import Estimate
 from .comparison import Comparison, charged_unit
-from .comparison_summary import Summary, comparison_summary
+from .comparison_summary import Summary, comparison_first_page, comparison_summary
 from .contrasts import WORDS
 
 HEADS = {
@@ -68,6 +68,7 @@ def write_report(comparison: Comparison, folder: Path, *, pictures: bool = False
         drawn,
         name="comparison",
         pictures=pictures,
+        first=comparison_first_page(comparison, ""),
     )
 
 

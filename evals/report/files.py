@@ -14,7 +14,8 @@ from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.rows import csv_cell
 from .drawing import Figure, Picture, text
 from .html import svg
-from .section import document_text
+from .markdown import section_markdown
+from .section import Section, document_text
 
 
 def csv_text(table: pd.DataFrame) -> str:
@@ -61,10 +62,11 @@ def write_folder(
     *,
     name: str = "report",
     pictures: bool = False,
+    first: Section | None = None,
 ) -> Path:
     """Write `report.html`, the document as `NAME.json`, `tables/*.csv` and `figures/*.svg`; the page's path.
 
-    With `pictures`, also `figures/*.png`.
+    With `pictures`, also `figures/*.png`; with a `first` page, `report.md` for a comment on a pull request.
     """
     table_folder, figure_folder = folder / "tables", folder / "figures"
     for part in (table_folder, figure_folder):
@@ -76,6 +78,8 @@ def write_folder(
         if pictures:
             (figure_folder / f"{title}.png").write_bytes(png(figure))
     write_atomically(folder / f"{name}.json", document_text(document) + "\n")
+    if first is not None:
+        write_atomically(folder / "report.md", section_markdown(first))
     path = folder / "report.html"
     write_atomically(path, page)
     return path

@@ -20,11 +20,11 @@ def estimate_words(estimate: Estimate, *, percent: bool = False) -> str:
     return interval_words(estimate.value, estimate.low, estimate.high, percent=percent)
 
 
-def interval_words(value: float, low: float, high: float, *, percent: bool = False) -> str:
+def interval_words(value: float, low: float, high: float, *, percent: bool = False, places: int = 2) -> str:
     """A value with its bounds as words, as far as they are known."""
     if math.isnan(value):
         return "undefined"
-    texts = [f"{x:.0%}" if percent else f"{round(x, 2) + 0.0:.2f}" for x in (value, low, high)]
+    texts = [f"{x:.0%}" if percent else f"{round(x, places) + 0.0:.{places}f}" for x in (value, low, high)]
     return texts[0] if math.isnan(low) else f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 

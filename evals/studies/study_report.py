@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,8 @@ class StudyReport:
     first: Section
     """The first page."""
     sections: tuple[Section, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """By arm, what it is chosen by."""
 
     def show(self, console: Console, *, full: bool = False) -> None:
         """The first page; in `full`, then all that is advised, every section and every note."""
@@ -166,10 +168,11 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
     """The report of a run beside it, where the inspector finds it, and in `output`; that of recorded judgements in
     `output`, or in the study's own folder."""
     if isinstance(found, RecordedFindings):
-        page = write_composition(found.jurors, output or found.folder, found.sections)
+        folder = output or found.folder
+        first = study_first_page(found.study, found.jurors, found.sections, folder / "report.html")
+        page = write_composition(found.jurors, folder, found.sections, first)
         document = {"study": found.study, **composition_json(found.jurors, found.sections)}
-        first = study_first_page(found.study, found.jurors, found.sections, page)
-        return StudyReport(page, document, first, found.sections)
+        return StudyReport(page, document, first, found.sections, _scores(found.jurors))
     figures = _run_figures(found)
     tables = {"arms": found.table, "trials": found.trials}
     for prefix, composition in (("arms", found.arms), ("jurors", found.jurors)):
@@ -177,6 +180,14 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
             tables |= {f"{prefix}-{name}": table for name, table in composition.tables.items()}
     document = _document(found, tables, figures)
     page_text = _run_page(found, figures)
+    folders = [folder for folder in (found.folder / REPORT, output) if folder]
+    first = study_first_page(
+        found.study.name,
+        found.arms,
+        found.sections,
+        folders[-1] / "report.html",
+        (found.registration.sentence, found.paid_sentence),
+    )
     written = [
         write_folder(
             folder,
@@ -184,22 +195,22 @@ def write_study_report(found: Findings, output: Path | None = None) -> StudyRepo
             document,
             tables | _section_tables(found.sections),
             figures | section_figures(found.sections),
+            first=first,
         )
-        for folder in (found.folder / REPORT, output)
-        if folder
+        for folder in folders
     ]
-    first = study_first_page(
-        found.study.name,
-        found.arms,
-        found.sections,
-        written[-1],
-        (found.registration.sentence, found.paid_sentence),
-    )
-    return StudyReport(written[-1], document, first, found.sections)
+    return StudyReport(written[-1], document, first, found.sections, _scores(found.arms))
 
 
-def write_composition(composition: Composition, folder: Path, sections: tuple[Section, ...] = ()) -> Path:
-    """Write `report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`; the page's path."""
+def _scores(composition: Composition) -> dict[str, float]:
+    front = composition.frontier
+    return dict(zip(map(str, front["arm"]), map(float, front["score"]), strict=True))
+
+
+def write_composition(
+    composition: Composition, folder: Path, sections: tuple[Section, ...] = (), first: Section | None = None
+) -> Path:
+    """Write `report.html`, `report.json`, `tables/*.csv` and `figures/*.svg`, with a `first` page `report.md`; the page's path."""
     figures = composition_figures(composition)
     return write_folder(
         folder,
@@ -207,6 +218,7 @@ def write_composition(composition: Composition, folder: Path, sections: tuple[Se
         composition_json(composition, sections),
         {**composition.tables, **_section_tables(sections)},
         figures,
+        first=first,
     )
 
 

@@ -28,6 +28,7 @@ from .suite_results import SuiteResults
 from .suite_run import judged_id, question_id
 from .suite_tables import (
     board_json,
+    board_page,
     board_sentences,
     board_tables,
     differences_table,
@@ -104,7 +105,7 @@ def suite_json(results: SuiteResults) -> dict[str, Any]:
             },
         }
     return {
-        "suite": results.suite.name,
+        "suite": results.suite.suite.name,
         "run": str(results.folder),
         **document,
         "baselines": {name: plain_number(value) for name, value in results.baselines.items()},
@@ -328,7 +329,8 @@ def write_suite_report(
     (results.folder / REPORT).mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomically(results.folder / REPORT / CASES, lines)
     folders = [folder for folder in (results.folder / REPORT, output) if folder is not None]
-    pages = [write_folder(folder, html, document, tables, figures) for folder in folders]
+    first = board_page(results.board, results.suite.name, tuple(suite_sentences(results)))
+    pages = [write_folder(folder, html, document, tables, figures, first=first) for folder in folders]
     return pages[-1], document
 
 

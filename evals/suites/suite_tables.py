@@ -12,8 +12,8 @@ import pandas as pd
 from rich.table import Table
 
 from ...rubrics.errors import count_words
-from ..report.section import estimate_json
-from ..report.terminal import estimate_words
+from ..report.section import Section, estimate_json
+from ..report.terminal import estimate_words, interval_words
 from ..statistics.significance import signed_number
 from .board import TARGETS, Board, DetectableEffect
 from .differences import MACRO
@@ -113,6 +113,30 @@ def differences_table(board: Board) -> pd.DataFrame:
         ],
         columns=["scenario", "first", "second", "difference", "low", "high", "n", "p", "p_holm", "note"],
     )  # fmt: skip
+
+
+def board_page(board: Board, name: str, sentences: tuple[str, ...]) -> Section:
+    """The board as a first page: one row a system, then every difference with its interval."""
+    systems = [
+        {
+            "system": each.system,
+            "win rate": four_decimals(each.win_rate),
+            "macro average": four_decimals(each.macro),
+            "rank": _rank(each.rank),
+        }
+        for each in board.standings
+    ]
+    differences = [
+        {
+            "scenario": each.scenario,
+            "difference": f"{each.first} - {each.second}",
+            "value [95% interval]": interval_words(each.estimate.value, each.estimate.low, each.estimate.high, places=3),
+            "p (Holm)": "" if math.isnan(each.p_holm) else f"{each.p_holm:.3f}",
+        }
+        for each in board.differences
+    ]  # fmt: skip
+    tables = {"systems": pd.DataFrame(systems), "differences": pd.DataFrame(differences)}
+    return Section("board", f"{name}: which system?", sentences, tables)
 
 
 def costs_table(costs: Mapping[str, SystemCost]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -75,6 +75,28 @@ class Requirement:
 
     def __str__(self) -> str:
         return f"{self.name}{self.sign}{_value_text(self.bound)}"
+
+
+def missed_bounds(written: Sequence[str], scores: Mapping[str, float]) -> list[str]:
+    """What `NAME>=NUMBER` requires of named scores and they do not reach; an undefined score reaches nothing.
+
+    Raises:
+        VenireError: It is no requirement, or of a name that has no score.
+    """
+    missed: list[str] = []
+    for each in written:
+        found = _WRITTEN.fullmatch(each)
+        name, sign, bound = found.groups() if found is not None else ("", "", "")
+        try:
+            number = float(bound)
+            met = _SIGNS[sign]
+        except (KeyError, ValueError):
+            raise VenireError(f"{each!r} is no requirement", remedy="write NAME>=NUMBER") from None
+        if name not in scores:
+            raise VenireError(f"nothing named {name!r} has a score", remedy=nearest(name, list(scores)))
+        if not met(scores[name], number):
+            missed.append(f"{each}: it is {scores[name]:.4g}")
+    return missed
 
 
 def _value_text(value: Value) -> str:
