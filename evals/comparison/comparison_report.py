@@ -17,7 +17,16 @@ from ..ratings.pooling import OVERALL
 from ..report.charts import confusion_figure, forest_figure, gaps_figure, heatmap_figure
 from ..report.drawing import COLOURS, Figure, clip, series_colour
 from ..report.files import check_png, write_folder
-from ..report.html import figure, paragraph, report_page, section_figures
+from ..report.html import (
+    chapter,
+    figure,
+    methods_section,
+    notes_section,
+    page,
+    paragraph,
+    section_figures,
+    section_part,
+)
 from ..report.markup import Html, element
 from ..report.panel import Panel, number_axis
 from ..report.section import Section, TableText, estimate_json, records, section_json
@@ -48,6 +57,30 @@ CAPTIONS = {
 }
 """Of the figures, by name."""
 
+FURTHER = "Using the scores, and further audits"
+CHAPTERS = {
+    "Agreement with people": (
+        "said",
+        "agreement",
+        "signed_ranks",
+        "confusion",
+        "panels",
+        "classes",
+        "yes_no",
+    ),
+    "Differences between arms and systems": ("differences", "effects", "ranking", "winrate"),
+    "The jury itself": (
+        "deliberation",
+        "independence",
+        "stand_in",
+        "stability",
+        "consistency",
+        "self_preference",
+    ),
+    FURTHER: ("calibration", "severe", "triage", "rescore", "detection"),
+    "Cost": ("costs",),
+}
+"""By title, the sections of each chapter after the first page; those of other audits stand with the further ones."""
 NAME = 18
 """The width of an arm's name in a table: a longer one goes on below, broken at a space or a hyphen."""
 
@@ -133,14 +166,21 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
     """The whole page, with its figures by name."""
     arms = [arm for arm, kind in comparison.kinds.items() if kind in ("jury", "single judge")]
     people = sum(kind == "person" for kind in comparison.kinds.values()) or 1
-    return report_page(
+    chapters: dict[str, list[Html]] = {title: [] for title in CHAPTERS}
+    for part in _sections(comparison, figures, list(comparison.agreement[arms[0]]) if arms else []):
+        title = next((title for title, names in CHAPTERS.items() if part.name in names), FURTHER)
+        chapters[title].append(section_part(part))
+    return page(
         "Arms against people",
         f"{', '.join(arms)} against {people} {'person' if people == 1 else 'people'}; 95% intervals in brackets",
-        _sections(comparison, figures, list(comparison.agreement[arms[0]]) if arms else []),
-        comparison.methods,
-        comparison.notes,
-        _summary_part(comparison_summary(comparison)),
-        element("p", {"class": "appendix"}, "Appendix: everything that the first page rests on"),
+        [
+            _summary_part(comparison_summary(comparison)),
+            element("p", {"class": "appendix"}, "Appendix: everything that the first page rests on"),
+            *(chapter(title, *parts) for title, parts in chapters.items() if parts),
+            chapter(
+                "Methods and notes", methods_section(comparison.methods), notes_section(comparison.notes)
+            ),
+        ],
     )
 
 

@@ -69,8 +69,9 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(title: str, under: str, body: Iterable[Child]) -> str:
-    """A whole document, its style inside it, under a policy that lets it load nothing."""
+    """A whole document, its contents at the side, its style inside it, under a policy that lets it load nothing."""
     style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    content = fragment(body)
     return document(
         element(
             "head",
@@ -82,13 +83,40 @@ def page(title: str, under: str, body: Iterable[Child]) -> str:
             inline_style(style),
         ),
         element(
-            "body", None, element("main", None, element("h1", None, title), paragraph(under, "soft"), body)
+            "body",
+            None,
+            _contents(content),
+            element("main", {"id": "top"}, element("h1", None, title), paragraph(under, "soft"), content),
         ),
     )
 
 
+_HEADING = re.compile(
+    r'<details class="chapter"><summary>(.*?)</summary>|<section id="([^"]+)"><h2>(.*?)</h2>'
+)
+
+
+def _contents(content: Html) -> Html | None:
+    """The chapters and sections that a page's markup has, as links; a link into a folded chapter unfolds it."""
+    entries: list[Html] = []
+    for chapter_title, ident, title in _HEADING.findall(content):
+        link = element("a", {"href": f"#{ident}"}, Html(title))
+        entries.append(element("li", {"class": "part"}, Html(chapter_title)) if chapter_title else element("li", None, link))  # fmt: skip
+    if len(entries) < 3:
+        return None
+    top = element("li", None, element("a", {"href": "#top"}, "First page"))
+    return element("nav", {"class": "contents", "aria-label": "Contents"}, element("ul", None, top, entries))
+
+
 def section(title: str, *parts: Child) -> Html:
-    return element("section", None, element("h2", None, title), *parts)
+    """A part of a page under its heading, which the contents lead to."""
+    ident = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return element("section", {"id": ident}, element("h2", None, title), *parts)
+
+
+def chapter(title: str, *parts: Child) -> Html:
+    """Several sections, folded; the browser's search and the contents unfold it."""
+    return element("details", {"class": "chapter"}, element("summary", None, title), *parts)
 
 
 def subheading(words: str) -> Html:
@@ -163,7 +191,10 @@ def scroll_table(
     """A table that scrolls sideways where it is wider than the page."""
     top = element("tr", None, [element("th", {"scope": "col"}, words) for words in heads])
     full_table = element("table", attributes, element("thead", None, top), element("tbody", None, rows))
-    return element("div", {"class": "scroll"}, full_table)
+    label = (attributes or {}).get("data-table", "table")
+    return element(
+        "div", {"class": "scroll", "tabindex": "0", "role": "group", "aria-label": label}, full_table
+    )
 
 
 def _cell(column: str, value: Any) -> Html:
@@ -196,8 +227,13 @@ def report_page(
     *before: Child,
 ) -> str:
     """A whole report: what stands before, its sections, how the figures were made, and what was left out."""
-    body = [*before, *map(section_part, parts), methods_section(methods)]
-    return page(title, under, [*body, section("Notes", items(notes, "notes") or paragraph("None."))])
+    body = [*before, *map(section_part, parts), methods_section(methods), notes_section(notes)]
+    return page(title, under, body)
+
+
+def notes_section(notes: Iterable[str]) -> Html:
+    """What was left out, and why."""
+    return section("Notes", items(notes, "notes") or paragraph("None."))
 
 
 def section_part(part: Section) -> Html:

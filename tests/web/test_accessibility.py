@@ -18,7 +18,7 @@ from rated_run import rated_people, rated_run
 
 from venire import controls, replay
 from venire.evals.report.drawing import INK, Figure, Picture, rect
-from venire.evals.report.html import figure, page, section, table
+from venire.evals.report.html import chapter, figure, page, section, table
 from venire.orchestration.reading.side_by_side import controls_beside
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -130,13 +130,14 @@ def test_a_move_has_its_controls_and_a_replay_its_parent(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_a_reports_figures_and_tables_scroll_on_a_phone(
+def test_a_reports_figures_and_tables_scroll_on_a_phone_and_its_contents_unfold_chapters(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
     frame = pd.DataFrame({f"column {n}": [f"a long value {n}"] * 3 for n in range(12)})
     wide = Figure("Scores", [Picture(900, 60, [rect(0, 0, 800, 20, INK)])], "One bar.")
     whole = section("The board", figure(wide, "Scores."), table("t", frame, {name: name for name in frame}))
-    (tmp_path / "report.html").write_text(page("A report", "of a suite", [whole]), encoding="utf-8")
+    folded = chapter("Audits", section("Ranks", "Who leads?"), section("Harm", "Who called harm safe?"))
+    (tmp_path / "report.html").write_text(page("A report", "of a suite", [whole, folded]), encoding="utf-8")
     opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     try:
         opened.goto((tmp_path / "report.html").as_uri())
@@ -145,6 +146,10 @@ def test_a_reports_figures_and_tables_scroll_on_a_phone(
         assert opened.evaluate("document.querySelector('svg').getBoundingClientRect().width") >= min(
             width, 600
         )
+        assert opened.get_by_role("navigation").locator("li").all_inner_texts() == ["First page", "The board", "Audits", "Ranks", "Harm"]  # fmt: skip
+        assert not opened.get_by_text("Who called harm safe?").is_visible()
+        opened.get_by_role("link", name="Harm").click()
+        assert opened.get_by_text("Who called harm safe?").is_visible()
     finally:
         opened.close()
 

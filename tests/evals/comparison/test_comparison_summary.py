@@ -86,4 +86,10 @@ def test_one_arm_and_one_person_make_a_page_too(people: int):
     page = comparison_page(found, comparison_figures(found))
 
     assert comparison_summary(found).question.startswith("How close does a jury of language models come")
-    assert page.index('id="summary"') < page.index("Appendix: everything") < page.index("What can be said")
+    headings = page.partition("<main")[2]
+    assert (
+        headings.index('id="summary"')
+        < headings.index("Appendix: everything")
+        < headings.index("What can be said")
+    )
+    assert page.count('<details class="chapter">') <= 6
