@@ -202,6 +202,15 @@ def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> Non
         raise SystemExit(1)
 
 
+def say_who_waits(run: Path | str) -> None:
+    """Name the people whose ballots the deliberations of `run` wait for, and the command with which they vote."""
+    from ..agents.desk import seated_people
+
+    for person in seated_people(run):
+        if person.waiting:
+            say(f"{person}: venire sit {run} --as {person.name}", err=True)
+
+
 def exit_unless_whole(
     limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it, and "
 ) -> None:

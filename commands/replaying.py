@@ -27,6 +27,7 @@ from .options import (
     location,
     print_json,
     say,
+    say_who_waits,
 )
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def replay(run: Path | str, cases: tuple[str, ...], output: Path | str, **option
         ended = run_controls(session, draws, progress, quiet=quiet, who=who)
     else:
         ended = run_replay(session, progress, quiet=quiet)
+    if ended.parked:
+        say_who_waits(output)
     counted = {"plan": plan.to_json(), "calls_made": recorded_cost(output).calls - before}
     if controls:
         _report_controls(output, options, counted)

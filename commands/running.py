@@ -35,6 +35,7 @@ from .options import (
     print_json,
     report,
     say,
+    say_who_waits,
     sheet_option,
 )
 
@@ -152,7 +153,7 @@ _MANY = 20_000
 def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, **options: Any) -> None:
     """Have juries deliberate over CASES; resumes where RUN left off."""
     from ..agents.cost import load_prices
-    from ..agents.desk import answers_given, await_answers, seated_people
+    from ..agents.desk import answers_given, await_answers
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.run_session import RunSession, run_session
     from ..personas import load_jury
@@ -211,8 +212,8 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     else:
         # The models that were not reached are named on stderr, below.
         report(output, as_json=options["as_json"], unreached=False)
-    for person in seated_people(output) if ended.parked else ():
-        say(f"{person}: venire sit {output} --as {person.name}", err=True)
+    if ended.parked:
+        say_who_waits(output)
     missed = heard = 0
     if required or options["junit"]:
         from ..orchestration.reading.requirements import write_junit

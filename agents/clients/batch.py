@@ -77,7 +77,7 @@ class BatchClient(ModelClient):
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._noted: dict[str, str] | None = None
-        """By request, the name of the batch that it went out with."""
+        """By request, the name of the batch that it went out with, until that batch's results have been read."""
 
     async def complete(self, request: Request) -> Reply:
         name = digest(f"batch {request.key}")
@@ -114,14 +114,15 @@ class BatchClient(ModelClient):
         await self._client.close()
 
     def _send_all(self) -> None:
-        """Send what waits, except what an earlier session has sent: its batch is picked up."""
+        """Send what waits, except what is out already: the batch of an earlier session, or of this one if it could not be
+        read, is picked up."""
         requests, self._waiting = self._waiting, {}
         if self._noted is None:
             self._noted = self._noted_requests()
         earlier: dict[str, Waiting] = {}
         fresh: Waiting = {}
         for name, waiting in requests.items():
-            batch = self._noted.pop(name, None)
+            batch = self._noted.get(name)
             (fresh if batch is None else earlier.setdefault(batch, {}))[name] = waiting
         for part in _parts(fresh, self._provider):
             self._start(self._send(part), part)
@@ -138,6 +139,8 @@ class BatchClient(ModelClient):
                 await work
             except (ModelFailure, VenireError) as error:
                 failure = error
+            except (LookupError, TypeError, ValueError) as error:
+                failure = TransientFailure(f"an answer about a batch cannot be read: {type(error).__name__}")
             finally:
                 for name, answer in answers.items():
                     self._out.pop(name, None)
@@ -160,11 +163,12 @@ class BatchClient(ModelClient):
         if self._settings.notes is not None:
             value = json.dumps({"requests": list(part), "at": time.time()})
             await self._settings.notes.note(note, value)
+            self._noted = (self._noted or {}) | dict.fromkeys(part, note)
         batch = await self._provider.create(upload)
         await self._wait(batch, part)
 
     async def _pick_up(self, note: str, part: Waiting) -> None:
-        """Wait for a batch of an earlier session; one that was noted and never made is made now."""
+        """Wait for a batch that is out; one that was noted and never made is made now."""
         assert self._settings.notes is not None
         noted = json.loads(self._settings.notes.facts(note)[note])
         batch = await self._provider.find(note.removeprefix("batch "), noted["at"], noted["requests"])
@@ -179,7 +183,11 @@ class BatchClient(ModelClient):
         self._settings.say(f"a batch of {len(part)} request{'s' if len(part) > 1 else ''} is out")
         await self._provider.until_ended(batch, self._settings.poll)
         seconds = (time.monotonic() - started) / max(1, len(part))
-        for name, result in (await self._provider.results(batch)).items():
+        results = await self._provider.results(batch)
+        for name in part:
+            # What has no answer here goes out anew.
+            (self._noted or {}).pop(name, None)
+        for name, result in results.items():
             if name not in part or part[name][1].done():
                 continue
             try:
@@ -270,7 +278,8 @@ class BatchProvider(ABC):
         except (OSError, AnswerTooLong) as error:
             return TransientFailure(f"{type(error).__name__}: {error}"[:300])
         if answer.status == 200:
-            return answer
+            is_page = "html" in answer.headers.get("Content-Type", "")
+            return TransientFailure("a page in place of an answer") if is_page else answer
         return status_failure(
             answer.status,
             "",

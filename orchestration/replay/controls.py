@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -64,8 +64,11 @@ class Exposure(NamedTuple):
 
 
 def exposures(transcript: Transcript, jury: Jury) -> Iterator[Exposure]:
-    """Every revision by a juror; turns under orders, a challenger's or an advocate's, are none, nor are confederates'."""
-    scripted = {seat.name for seat in jury.seats if seat.confederate}
+    """Every revision by a juror; turns under orders, a challenger's or an advocate's, are none, nor are confederates'.
+
+    Nor are a person's: whoever is asked the same again remembers what she said.
+    """
+    scripted = {seat.name for seat in jury.seats if seat.confederate or seat.is_person}
     for entry in transcript.ballots:
         if entry.purpose != "revision" or entry.speaker in scripted:
             continue
@@ -118,7 +121,7 @@ class ControlledArm:
 def _refuse_sameness(arm: Arm, draws: int) -> None:
     """An error where a seat would give the same answer at every draw."""
     for seat in arm.jury.seats if draws > 1 else ():
-        if seat.confederate:
+        if seat.confederate or seat.is_person:
             continue
         model = seat.model or "local"
         local = model.partition("/")[0] == "local"
@@ -273,7 +276,9 @@ def plan_controls(session: ReplaySession, draws: int, *, who: bool = False) -> R
     """How many calls the controls will make. Nothing is sent, and nothing is written."""
     with open_parent(session) as parent:
         arms = controlled_arms(parent, draws, who)
-        return forecast(parent, [(each.arm, partial(_hear_controlled, parent, each)) for each in arms])
+        plan = forecast(parent, [(each.arm, partial(_hear_controlled, parent, each)) for each in arms])
+        people = {seat.name for each in arms for seat in each.jury.seats if seat.is_person}
+        return replace(plan, left_out=tuple(sorted(people)))
 
 
 async def _hear_controlled(parent: Parent, each: ControlledArm, case: Case, court: Court) -> Transcript:

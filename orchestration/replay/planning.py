@@ -39,6 +39,8 @@ class ReplayPlan:
     """The same, if every new answer has the score of the one before it, in other words."""
     changed_seats: tuple[str, ...] = ()
     """Those that answer as somebody else, the scores of whom nobody knows yet: with them, both numbers are a forecast."""
+    left_out: tuple[str, ...] = ()
+    """People whose revisions have no controls: asked the same again, they would remember."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -52,9 +54,10 @@ class ReplayPlan:
         unknown = (
             f"; a forecast, for nobody knows what {who} will say, and agreement may come sooner or later"
         )
+        people = "".join(f"; {name} is a person, and is not asked again" for name in self.left_out)
         return (
             f"{self.deliberations} deliberation{'s' if self.deliberations != 1 else ''}: {self.reused} of {total} calls are answered by the record{share}; "
-            f"{self.new} are new, if jurors answer as they did{worded}{unknown if who else ''}"
+            f"{self.new} are new, if jurors answer as they did{worded}{unknown if who else ''}{people}"
         )
 
 

@@ -22,13 +22,15 @@ class Batch:
     made: float = field(default_factory=time.time)
     results: dict[str, Any] | None = None
     expired: bool = False
+    cancelled: bool = False
 
 
 class BatchServer(ProviderServer):
     """Answers what a batch asks after `delay` seconds. Those whose numbers are in `expiring` end with half of their answers.
 
-    Every `broken`th request about a batch is answered with status 500, an order after it was carried out. With `garbled`, the
-    first batch's file begins with lines that are no results, and one of its results is no response.
+    Of those in `cancelled` nothing was answered. Every `broken`th request about a batch is answered with status 500, an order
+    after it was carried out; with `pages`, every one after it with a page that says so. With `garbled`, the first batch's file
+    begins with lines that are no results, and one of its results is no response.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class BatchServer(ProviderServer):
         *,
         delay: float = 0.1,
         expiring: tuple[int, ...] = (),
+        cancelled: tuple[int, ...] = (),
         broken: int = 0,
+        pages: bool = False,
         garbled: bool = False,
     ) -> None:
         super().__init__(answer)
-        self._garbled = garbled
+        self._garbled, self._pages, self._cancelled = garbled, pages, cancelled
         self.delay, self.expiring, self._broken = delay, expiring, broken
         self.batches: list[Batch] = []
         self.answered: Counter[str] = Counter()
@@ -69,6 +73,11 @@ class BatchServer(ProviderServer):
         self._asked += 1
         return bool(self._broken) and self._asked % self._broken == 0
 
+    def _fault(self) -> web.Response:
+        if self._pages:
+            return web.Response(text="<h1>Back soon</h1>", content_type="text/html")
+        return web.json_response({"error": {"message": "planted fault"}}, status=500)
+
     def _settle(self, batch: Batch) -> None:
         """Answer the batch's requests once its time has come."""
         if batch.results is not None or time.time() < batch.made + self.delay:
@@ -76,8 +85,9 @@ class BatchServer(ProviderServer):
         names = list(batch.requests)
         self._rng.shuffle(names)
         batch.expired = self.batches.index(batch) in self.expiring
+        batch.cancelled = self.batches.index(batch) in self._cancelled
         batch.results = {}
-        for name in names[: len(names) // 2] if batch.expired else names:
+        for name in names[: 0 if batch.cancelled else len(names) // 2 if batch.expired else None]:
             body = batch.requests[name]
             call = Call(body["model"], body, {}, self._seen[body["model"]])
             self._seen[body["model"]] += 1
@@ -107,7 +117,7 @@ class BatchServer(ProviderServer):
 
     async def _show(self, request: web.Request) -> web.Response:
         if self._breaks():
-            return web.json_response({"error": {"message": "planted fault"}}, status=500)
+            return self._fault()
         return web.json_response(self._told(self._named(request)))
 
     def _named(self, request: web.Request) -> Batch:
@@ -117,11 +127,11 @@ class BatchServer(ProviderServer):
 
     def _told(self, batch: Batch) -> dict[str, Any]:
         done = batch.results is not None
-        status = "in_progress" if not done else "expired" if batch.expired else "completed"
+        status = "expired" if batch.expired else "cancelled" if batch.cancelled else "completed"
         return {
             "id": batch.name,
             "input_file_id": batch.file,
-            "status": status,
+            "status": status if done else "in_progress",
             "output_file_id": f"out-{batch.name}" if done else None,
             "error_file_id": f"err-{batch.name}" if batch.expired else None,
         }
@@ -163,7 +173,7 @@ class BatchServer(ProviderServer):
 
     async def _show_messages(self, request: web.Request) -> web.Response:
         if self._breaks():
-            return web.json_response({"error": {"message": "planted fault"}}, status=500)
+            return self._fault()
         return web.json_response(self._told_messages(self._named(request)))
 
     def _told_messages(self, batch: Batch) -> dict[str, Any]:
@@ -180,7 +190,7 @@ class BatchServer(ProviderServer):
         lines = []
         for name in batch.requests:
             body = (batch.results or {}).get(name)
-            result: dict[str, Any] = {"type": "expired"}
+            result: dict[str, Any] = {"type": "canceled" if batch.cancelled else "expired"}
             if body is not None:
                 content = body["choices"][0]["message"]["content"]
                 usage = {"input_tokens": body["usage"]["prompt_tokens"], "output_tokens": body["usage"]["completion_tokens"]}  # fmt: skip
@@ -191,7 +201,15 @@ class BatchServer(ProviderServer):
                 }
             lines.append(json.dumps({"custom_id": name, "result": result}) + "\n")
         self._rng.shuffle(lines)
-        return web.Response(text="".join(lines))
+        odd = ""
+        if self._garbled and batch is self.batches[0]:
+            odd = 'not json\n[1]\n{"custom_id": 5}\n'
+            lines[0] = (
+                json.dumps(json.loads(lines[0]) | {"result": {"type": "succeeded", "message": "odd"}}) + "\n"
+            )
+            overloaded = {"type": "overloaded_error", "message": "Overloaded"}
+            lines[1] = json.dumps(json.loads(lines[1]) | {"result": {"type": "errored", "error": {"type": "error", "error": overloaded}}}) + "\n"  # fmt: skip
+        return web.Response(text=odd + "".join(lines))
 
 
 def _chat(params: dict[str, Any]) -> dict[str, Any]:

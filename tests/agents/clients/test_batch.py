@@ -15,21 +15,41 @@ from comparable_runs import steady_answer, verdicts, write_long_run
 from openai_server import ProviderServer
 
 CASES = 20
-PRICES = {f"server/{name}": {"prompt": 1.0, "completion": 2.0} for name in ("a", "b", "c", "boss")}
+PRICES = {
+    f"{provider}/{name}": {"prompt": 1.0, "completion": 2.0}
+    for provider in ("server", "anthropic")
+    for name in ("a", "b", "c", "boss")
+}
 
 
 def batched(command: list[object], *more: str) -> list[str]:
     return [*map(str, command), "--batch", "--poll", "0.05", "--prices", "prices.json", "--json", *more]
 
 
-def test_a_deliberation_in_batches_ends_as_one_without_at_half_the_price(tmp_path: Path) -> None:
+def ask_anthropic(folder: Path, provider: BatchServer) -> None:
+    """Have the jury's models asked by Anthropic's protocol."""
+    pytest.importorskip("litellm", reason="anthropic/ models need LiteLLM")
+    jury = json.loads((folder / "jury.yaml").read_text())
+    for seat in (*jury["seats"], jury["orchestrator"]):
+        name = seat["model"].partition("/")[2]
+        seat |= {"model": f"anthropic/{name}", "base_url": provider.root, "api_key_env": "HOME"}
+    (folder / "jury.yaml").write_text(json.dumps(jury))
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+def test_a_deliberation_in_batches_ends_as_one_without_at_half_the_price(
+    tmp_path: Path, protocol: str
+) -> None:
     (tmp_path / "prices.json").write_text(json.dumps(PRICES))
     with ProviderServer(steady_answer) as server:
         command = write_long_run(tmp_path, server.url, "plain", CASES)
         plain = venire(*command, "--json", "--prices", "prices.json", cwd=tmp_path)
         sent = len(server.calls)
-    with BatchServer(steady_answer, expiring=(1, 4), broken=7) as provider:
+    faults = {"expiring": (1, 4), "cancelled": (2,), "broken": 7, "pages": protocol == "anthropic"}
+    with BatchServer(steady_answer, **faults) as provider:
         command = write_long_run(tmp_path, provider.url, "batches", CASES)
+        if protocol == "anthropic":
+            ask_anthropic(tmp_path, provider)
         ended = venire(*batched(command), cwd=tmp_path)
 
     assert ended.returncode == 0, ended.stderr
@@ -37,20 +57,26 @@ def test_a_deliberation_in_batches_ends_as_one_without_at_half_the_price(tmp_pat
     assert len(provider.calls) == sent
     assert set(provider.answered.values()) == {1}
     # Six steps of at most three models, and what had expired once more.
-    assert len(provider.batches) <= 6 * 3 + 6
+    assert len(provider.batches) <= 6 * 3 + 9
     whole, half = (sum(case["usd"] for case in json.loads(run.stdout)["cases"]) for run in (plain, ended))
     assert half == pytest.approx(whole / 2)
 
 
-def test_a_result_that_cannot_be_read_costs_no_other_of_its_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("protocol", "unread"), [("openai", 1), ("anthropic", 2)])
+def test_a_result_that_cannot_be_read_costs_no_other_of_its_batch(
+    tmp_path: Path, protocol: str, unread: int
+) -> None:
     (tmp_path / "prices.json").write_text(json.dumps(PRICES))
     with BatchServer(steady_answer, garbled=True) as provider:
         command = write_long_run(tmp_path, provider.url, "garbled", CASES)
+        if protocol == "anthropic":
+            ask_anthropic(tmp_path, provider)
         ended = venire(*batched(command), cwd=tmp_path)
 
     assert ended.returncode == 0, ended.stderr
     assert len(verdicts(ended.stdout)) == CASES
-    assert sorted(provider.answered.values())[-2:] == [1, 2]  # the unreadable one alone was asked for again
+    asked_again = [times for times in provider.answered.values() if times > 1]
+    assert asked_again == [2] * unread, "those without a readable answer, and no other"
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
@@ -59,12 +85,7 @@ def test_a_run_that_is_killed_picks_up_what_is_out(tmp_path: Path, protocol: str
     with BatchServer(steady_answer, delay=0.4) as provider:
         command = write_long_run(tmp_path, provider.url, "killed", CASES)
         if protocol == "anthropic":
-            pytest.importorskip("litellm", reason="anthropic/ models need LiteLLM")
-            jury = json.loads((tmp_path / "jury.yaml").read_text())
-            for seat in (*jury["seats"], jury["orchestrator"]):
-                name = seat["model"].partition("/")[2]
-                seat |= {"model": f"anthropic/{name}", "base_url": provider.root, "api_key_env": "HOME"}
-            (tmp_path / "jury.yaml").write_text(json.dumps(jury))
+            ask_anthropic(tmp_path, provider)
         arguments = [sys.executable, "-m", "venire.cli", *batched(command)]
         for kills in range(1, 4):
             going = subprocess.Popen(

@@ -158,6 +158,15 @@ def test_her_blind_vote_is_a_baseline_and_her_revised_one_is_not(project: Path) 
     assert "ada sat in bench, and is among the people whom it is held against" in report["notes"]
     assert "ada sat in bench: her blind votes are the baseline 'ada, blind', her revised ones are not" in report["notes"]  # fmt: skip
 
+    def replay(*options: object) -> Result:
+        command = ["replay", project / "sat", "-o", project / f"child{options[0]}", *options]
+        return CliRunner().invoke(app, [*map(str, command), "--quiet"], catch_exceptions=False)
+
+    controls = replay("--controls", "--draws", 1)
+    assert "ada is a person, and is not asked again" in controls.stderr
+    assert "bench, one" in controls.stdout and "bench, ada" not in controls.stdout
+    assert f"{CASES} ballots wait for ada" in replay("--without", "two").stderr
+
 
 def test_a_person_presides(project: Path) -> None:
     jury = write_jury(project, "orchestrated", {"model": "scripted"}, orchestrator={"model": "person/bea"})
