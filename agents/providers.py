@@ -161,7 +161,14 @@ class RateLimitedClient:
             raise
         except Exception as error:
             said = self._plain(f"{type(error).__name__}: {error}")[:300]
-            raise ModelFailure("unavailable", f"the reply could not be read: {said}") from error
+            kind = type(self.client)
+            own = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+            what = (
+                "the reply could not be read"
+                if own
+                else f"the plug-in {kind.__module__}.{kind.__qualname__} failed"
+            )
+            raise ModelFailure("unavailable", f"{what}: {said}") from error
         if len(reply.text) > request.max_reply:
             raise reply_too_long(request, self._in_plain_text(reply))
         return self._in_plain_text(reply)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -333,14 +334,16 @@ def duration_words(seconds: float) -> str:
 
 
 def coverage_table(coverage: Coverage) -> Table:
-    """Categories and subcategories, with the scenarios that cover them."""
-    table = simple_table("place", "tasks", "scenarios", wrapped=True)
-    table.columns[0].ratio, table.columns[2].ratio = 2, 3
+    """Categories and subcategories, with how many scenarios of each access stand at them; the sentences name them."""
+    table = simple_table("place", "tasks", *coverage.access, "below")
     for place in coverage.places:
-        scenarios = ", ".join(f"{name} ({access})" for name, access in place.scenarios.items())
-        subcategories = f"{len(place.within)} more in its subcategories" if place.within else ""
-        covered = scenarios or subcategories or "none"
-        table.add_row(f"{'  ' if '/' in place.place else ''}{place.name}", str(place.tasks or ""), covered)
+        count = Counter(place.scenarios.values())
+        table.add_row(
+            f"{'  ' if '/' in place.place else ''}{place.name}",
+            str(place.tasks or ""),
+            *(str(count[access] or "") for access in coverage.access),
+            str(len(place.within) or ""),
+        )
     return table
 
 
@@ -351,6 +354,9 @@ def coverage_sentences(coverage: Coverage) -> list[str]:
     sentences = [
         f"{coverage.taxonomy}: {len(categories)} categories, {len(subs)} subcategories; {coverage.scenarios} scenarios ({', '.join(f'{number} {access}' for access, number in coverage.access.items())}).",
         f"{len(covered)} of {len(subs)} subcategories and {sum(bool(place.scenarios or place.within) for place in categories)} of {len(categories)} categories have a scenario.",
+    ]
+    sentences += [
+        f"{place.name}: {', '.join(place.scenarios)}." for place in coverage.places if place.scenarios
     ]
     if coverage.unplaced:
         sentences.append(f"Without a place in the taxonomy: {', '.join(coverage.unplaced)}.")

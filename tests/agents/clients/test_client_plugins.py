@@ -36,11 +36,23 @@ class Voter(Optimist):
 """
 
 
+BROKEN = """
+from optimist import Optimist
+
+
+class Broken(Optimist):
+    async def complete(self, request):
+        return 1 / 0
+"""
+
+
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[None]:
-    clients = {"optimist": "optimist:Optimist", "voter": "voter:Voter"}
-    put_package(tmp_path, "clients", {"venire.clients": clients}, optimist=CLIENT, voter=DECLARED)
-    with on_the_path(tmp_path, "optimist", "voter"):
+    clients = {"optimist": "optimist:Optimist", "voter": "voter:Voter", "broken": "broken:Broken"}
+    put_package(
+        tmp_path, "clients", {"venire.clients": clients}, optimist=CLIENT, voter=DECLARED, broken=BROKEN
+    )
+    with on_the_path(tmp_path, "optimist", "voter", "broken"):
         yield
 
 
@@ -68,6 +80,18 @@ def test_what_a_client_declares_is_kept_to(rubric: Rubric, case: Case) -> None:
         deliberate_sync(
             case, rubric, panel("optimist/a", protocol="orchestrated", orchestrator={"model": "voter/a"})
         )
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_plug_in_s_unexpected_error_is_its_seat_s_failure_and_names_it(rubric: Rubric, case: Case) -> None:
+    verdict = deliberate_sync(case, rubric, panel("optimist/a", "broken/b", quorum=1))
+
+    (abstained,) = verdict.transcript.abstentions
+    assert (abstained.speaker, abstained.abstention.reason) == ("seat1", "unavailable")
+    assert (
+        abstained.abstention.detail == "the plug-in broken.Broken failed: ZeroDivisionError: division by zero"
+    )
+    assert {outcome.value for outcome in verdict.outcomes.values()} == {5}
 
 
 @pytest.mark.usefixtures("installed")

@@ -139,6 +139,21 @@ def test_the_lexical_aligner_on_the_released_calls() -> None:
     assert slowest < 5
 
 
+def test_texts_without_a_word_in_common_are_not_paired() -> None:
+    def alignment(said: list[str], heard: list[str]) -> Alignment:
+        return Alignment(
+            name="x", said=[Utterance(text=t) for t in said], heard=[Utterance(text=t) for t in heard]
+        )
+
+    assert lexical_alignment(alignment(["No."], ["Yes."])).groups == ()
+    assert lexical_alignment(alignment(["Yes.", "Stop it.", "Why?"], ["Fine.", "Carry on."])).groups == ()
+    # A misheard answer is known by what stands beside it.
+    beside = lexical_alignment(
+        alignment(["Do you take any pills?", "No."], ["Do you take any pills?", "Now"])
+    )
+    assert len(beside.groups) == 2
+
+
 def planted(seed: int, count: int = 60) -> tuple[Alignment, tuple[AlignedGroup, ...]]:
     """A call with splits, merges, drops, misheard words and strays, and its true groups."""
     rng = random.Random(seed)
