@@ -84,7 +84,7 @@ def main() -> None:
         _refuse(error.format_message().replace("\n", " "), f"{path} --help")
     except (click.Abort, KeyboardInterrupt) as stopped:
         click.echo(
-            "stopped at once; everything that was committed is kept, and the same command goes on from here",
+            "stopped at once; everything that was committed is kept, and the same command resumes",
             err=True,
         )
         # Of an interrupt that came while a string was executed, as dataclasses do, Python remembers that nobody caught

@@ -249,7 +249,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in found if keys.count(key) > 1)
-        raise _unparsable(f"the key {twice[:60]!r} stands in one object more than once")
+        raise _unparsable(f"the key {twice[:60]!r} appears more than once in one object")
     return found
 
 

@@ -343,7 +343,7 @@ class Meter:
 def unknown_price(what: str) -> VenireError:
     """The error for a limit in dollars on calls whose price nobody knows: to go on would be to pretend that they are free."""
     return VenireError(
-        f"max_usd cannot be kept: the price of {what} is not known",
+        f"max_usd cannot be applied: the price of {what} is not known",
         remedy="give it with --prices FILE, or limit tokens or time instead",
     )
 

@@ -44,7 +44,7 @@ def diagnose() -> dict[str, Any]:
     """What is installed and set, as plain values."""
     try:
         found = check_weights()
-        state = f"whole, SHA-256 {SHA256[:16]}..." if found.intact else "NOT the file it should be"
+        state = f"whole, SHA-256 {SHA256[:16]}..." if found.intact else "NOT the expected file"
         weights = f"{state} ({found.path.name})"
     except VenireError as error:
         weights = f"{error.problem}; {error.remedy}"
@@ -65,7 +65,7 @@ def diagnosis_table(found: dict[str, Any]) -> Table:
     table.add_column(overflow="fold")
     table.add_row("python", f"{found['python']} on {found['machine']}")
     for name, number in found["packages"].items():
-        table.add_row(name, number or f"not installed: needed for {_PACKAGES[name]}")
+        table.add_row(name, number or f"not installed; needed for {_PACKAGES[name]}")
     table.add_row("embedded model", found["weights"])
     table.add_row("its adapter", found["adapter"])
     for name, is_set in found["keys"].items():

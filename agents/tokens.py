@@ -93,17 +93,17 @@ def impossible_usage(request: Request, reply: Reply) -> str | None:
     if usage == Usage():
         return None
     if usage.prompt < 0 or usage.completion < 0 or usage.cached < 0:
-        return "a count is negative or no number"
+        return "a count is negative or not a number"
     if usage.cached > usage.prompt:
         return "more of the prompt was cached than it has"
     sent = [part for m in request.messages for part in (m.opening, m.body)]
     form = 0 if request.schema is None else len(request.schema.text)
     most = _MOST_TOKENS * (sum(map(len, sent)) + form) + _PROMPT_EXTRA
     if usage.prompt > most or _too_few(usage.prompt, sent):
-        return "the prompt's count does not go with its length"
+        return "the prompt's token count does not match its length"
     most = _MOST_TOKENS * len(reply.text) + request.settings.get("max_tokens", 0) + _HIDDEN_ANSWER
     if usage.completion > most or _too_few(usage.completion, [reply.text]):
-        return "the answer's count does not go with its length"
+        return "the answer's token count does not match its length"
     return None
 
 

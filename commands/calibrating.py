@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, say, sheet_option
 
 
-@click.command(short_help="Learn what a juror's score is worth in people's.")
+@click.command(short_help="Convert jurors' scores to people's scale, learned from people's ratings.")
 @click.argument("source", type=location, metavar="RUN|CALIBRATION.json")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases of RUN.")
 @click.option("--arm", help="Only this arm of RUN.")
@@ -24,14 +24,24 @@ from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, 
     show_default=True,
     help="The kind of curve.",
 )
-@click.option("--direct", is_flag=True, help="Calibrate the verdict as it is, not juror by juror.")
+@click.option("--direct", is_flag=True, help="Calibrate the jury's verdict instead of each juror.")
 @click.option(
-    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Of the cross-validation."
+    "--folds",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    help="Number of folds in the cross-validation.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.json", help="Keep the curves here."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Save the curves to this file.",
 )
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE.html", help="Write an HTML page to this file."
+)
 @click.option("--apply", "target", type=location, metavar="RUN", help="Calibrate the scores of this run.")
 @click.option(
     "--scores", type=click.Path(path_type=Path), metavar="FILE.csv", help="Where --apply writes them."
@@ -62,12 +72,12 @@ def calibrate(
     With a calibration that was kept before in place of RUN, only --apply is left to do.
     """
     if scores is not None and target is None:
-        raise click.UsageError("--scores holds what --apply makes: say which run to apply it to")
+        raise click.UsageError("--scores is where --apply writes: name the run with --apply")
     is_saved = isinstance(source, Path) and source.suffix == ".json"
     if is_saved and (human or output or report or target is None):
-        raise click.UsageError("a kept calibration can only be applied: give --apply RUN, and no --human")
+        raise click.UsageError("a saved calibration can only be applied: give --apply RUN, without --human")
     if not is_saved and human is None:
-        raise click.UsageError("calibration learns from people: give --human RATINGS")
+        raise click.UsageError("calibration needs people's ratings: give --human RATINGS")
     from ..evals.calibration import apply, load_calibration
     from ..evals.calibration import calibrate as calibrated
     from ..evals.calibration.calibrating import (

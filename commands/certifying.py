@@ -13,20 +13,22 @@ if TYPE_CHECKING:
     from ..evals.inference.run_certificate import RunCertificate
 
 
-@click.command(short_help="People's mean from many jury scores and few labels.")
+@click.command(short_help="Estimate people's mean from many jury scores and few labels.")
 @RUN
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
 )
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
-@click.option("--arm", help="The jury; without it, the run's first.")
-@click.option("--attribute", help="Only this attribute; without it all that people rated.")
-@click.option("--quantile", "quantiles", multiple=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="A quantile in place of the mean; may be repeated.")  # fmt: skip
-@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="The slope on a number of the cases' metadata, or on output_length.")  # fmt: skip
+@click.option("--arm", help="The jury to use (default: the run's first).")
+@click.option("--attribute", help="Only this attribute (default: all that people rated).")
+@click.option("--quantile", "quantiles", multiple=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Estimate this quantile instead of the mean; repeatable.")  # fmt: skip
+@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="Estimate the slope on a number in the cases' metadata, or on output_length.")  # fmt: skip
 @click.option(
-    "--systems", metavar="A,B", help="The mean of system A's cases less that of B's; groups are paired."
+    "--systems", metavar="A,B", help="Estimate system A's mean minus B's; cases of one group are paired."
 )
-@click.option("--against", metavar="ARM", help="How much further from people the jury is than this arm.")
+@click.option(
+    "--against", metavar="ARM", help="Estimate how much further from people the jury is than this arm."
+)
 @REFERENCE
 @JSON
 @sheet_option("human")
@@ -70,7 +72,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     return system, rival
 
 
-@click.command(short_help="Which verdicts may be accepted unseen, with a bound.")
+@click.command(short_help="Find verdicts that may be accepted unseen, with a bound on their error.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
@@ -79,33 +81,31 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="The most that may be wrong among accepted verdicts.",
+    help="Largest share of wrong verdicts among those accepted.",
 )
 @click.option(
     "--delta",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="The chance that it does not hold, for the draw of the labels.",
+    help="Probability that the guarantee fails, over the draw of the labels.",
 )
 @click.option(
     "--within",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="How far a verdict may be from people's reference without being wrong; without it, half a step.",
+    help="How far a verdict may be from people's reference without being wrong (default: half a step).",
 )
-@click.option("--arm", help="The jury; without it, the run's first.")
-@click.option(
-    "--attribute", help="Only this attribute; without it all that people rated, each with its part of delta."
-)
+@click.option("--arm", help="The jury to use (default: the run's first).")
+@click.option("--attribute", help="Only this attribute (default: all that people rated, which share delta).")
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
     metavar="RULE.json",
     help="Keep the rule, for a jury's `rule:`.",
 )
-@click.option("--apply", "rule", type=click.Path(path_type=Path), metavar="RULE.json", help="Use a saved rule on RUN instead.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.csv", help="Every verdict, accepted or not.")  # fmt: skip
+@click.option("--apply", "rule", type=click.Path(path_type=Path), metavar="RULE.json", help="Apply a saved rule to RUN instead.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.csv", help="Write every verdict, accepted or not, to this file.")  # fmt: skip
 @REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)
 @JSON
@@ -141,12 +141,12 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
 
     if (human is None) == (rule is None):
         raise VenireError(
-            "a certificate is made from people's ratings or from a saved rule, one of them",
+            "give either people's ratings or a saved rule",
             remedy="give --human RATINGS, or --apply RULE.json",
         )
     if rule is not None and options["draw"] is not None:
         raise VenireError(
-            "a saved rule has its labels already: --draw says nothing of it", remedy="leave out --draw"
+            "a saved rule already has its labels, so --draw has no use", remedy="leave out --draw"
         )
     if rule is not None:
         return apply_rule(run, load_acceptance(rule), arm=options["arm"], seed=options["seed"])

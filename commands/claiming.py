@@ -30,7 +30,7 @@ def claims() -> None:
 @claims.command("show")
 @RUN
 @click.argument("case", required=False)
-@click.option("--arm", help="Only this jury's claims; without it all that checked claims.")
+@click.option("--arm", help="Only this jury's claims (default: every jury that checked claims).")
 @click.option(
     "--share", type=click.Choice(["addressed", "all", "uncontradicted"]), help="Recount by this share."
 )
@@ -156,7 +156,7 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
         print_json({"file": str(file), **labelled_json(labelled, figures)})
         return
     say(
-        f"{labelled.responses} responses, {len(labelled.abstained)} that nobody took apart, "
+        f"{labelled.responses} responses, {len(labelled.abstained)} without a list of claims, "
         f"{len(labelled.claimless)} without a claim, {labelled.unlabelled} claims without a label"
     )
     say(figures_line(figures))
@@ -169,13 +169,13 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @click.option(
     "--score",
     required=True,
-    help="What is cut: an attribute of the run, or a measure or share of its claims.",
+    help="The score to cut: an attribute of the run, or a measure or share of its claims.",
 )
-@click.option("--attribute", help="People's yes-or-no question; without it, the only one there is.")
-@click.option("--arm", help="The jury; without it, the first that has the score.")
+@click.option("--attribute", help="People's yes-or-no question (default: the only one).")
+@click.option("--arm", help="The jury to use (default: the first that has the score).")
 @click.option("--maximise", type=click.Choice(["kappa", "f1", "youden"]), default="kappa", show_default=True)
-@click.option("--costs", metavar="FP,FN", help="Minimise costs instead: of a wrong yes and of a wrong no.")
-@click.option("--fixed", type=float, help="The threshold to hold it against; without it, the jury's.")
+@click.option("--costs", metavar="FP,FN", help="Minimise the cost of a wrong yes and of a wrong no instead.")
+@click.option("--fixed", type=float, help="The threshold to compare with (default: the jury's).")
 @click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES

@@ -33,17 +33,20 @@ from .options import (
 )
 
 
-@click.command(short_help="Jury, single judge and people: who comes nearer? A report.")
+@click.command(short_help="Compare juries and single judges with people, in a report.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings.")
 @click.option(
     "--against",
     type=location,
     metavar="EARLIER",
-    help="In place of --human: an earlier run; refused where the jury changed, unless both judged some same cases.",
+    help="Compare with an earlier run instead of people; refused if the jury changed, unless both runs share cases.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A folder for the report, its tables and figures."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the report, its tables and figures to this folder.",
 )
 @click.option(
     "--to",
@@ -51,19 +54,18 @@ from .options import (
     type=click.Choice(["markdown"]),
     help="Print the first page in this form, such as for a comment on a pull request.",
 )
-@click.option("--png", "pictures", is_flag=True, help="With -o: the figures as PNG too.")
+@click.option("--png", "pictures", is_flag=True, help="With -o: also write the figures as PNG.")
 @click.option(
-    "--rescore", multiple=True, metavar="RATER", help="This rater is of a second panel; may be repeated."
-)
-@click.option(
-    "--families", type=click.Path(path_type=Path), help="YAML of names or patterns and the provider of each."
+    "--families",
+    type=click.Path(path_type=Path),
+    help="A YAML file that maps names or patterns to providers.",
 )
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric beside the arms, such as wer; may be repeated.",
+    help="Show this metric beside the arms, such as wer; repeatable.",
 )
 @click.option(
     "--normal",
@@ -114,7 +116,7 @@ def compare(
 
     if (human is None) == (against is None):
         raise VenireError(
-            "a run is compared with people or with an earlier run, one of them",
+            "give either --human or --against",
             remedy="give --human RATINGS, or --against EARLIER",
         )
     if against is not None:
@@ -125,7 +127,7 @@ def compare(
         from ..evals.report.files import check_png
 
         if output is None:
-            raise VenireError("--png draws into a report's folder", remedy="name one with -o DIR")
+            raise VenireError("--png needs a folder for the report", remedy="name one with -o DIR")
         check_png()
     with (
         CountedProgress("tokens read by MiniLM", console(stderr=True), quiet=quiet) as progress,
@@ -161,7 +163,7 @@ def compare(
         return
     where = f"in {output}, and " if output is not None else ""
     show_first_page(
-        comparison_first_page(found, f"The rest, with every test and note: {where}here with --full."),
+        comparison_first_page(found, f"Everything else, with every test and note: {where}here with --full."),
         console(),
     )
     if not full:
@@ -225,12 +227,18 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
         )
 
 
-@click.command(short_help="How far the raters of any table of ratings agree.")
+@click.command(short_help="Measure how far raters agree in a table of ratings.")
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--rubric", help="Take each attribute's level and values from this rubric.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page of it.")
 @click.option(
-    "--all", "every", is_flag=True, help="Also the coefficients that do not fit the scale and its level."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="Write an HTML page to this file.",
+)
+@click.option(
+    "--all", "every", is_flag=True, help="Also show coefficients that do not fit the scale's level."
 )
 @REFERENCE
 @METHOD

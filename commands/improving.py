@@ -18,11 +18,11 @@ from .options import JSON, QUIET, console, exit_unless_whole, print_json, say, s
     type=click.Path(path_type=Path),
     required=True,
     metavar="FOLDER",
-    help="Where cases.jsonl and labels.csv go.",
+    help="Folder for cases.jsonl and labels.csv.",
 )
-@click.option("--faults", help="Kinds of fault, with commas between them; without it, all of them.")
+@click.option("--faults", help="Kinds of fault, separated by commas (default: all).")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--split", metavar="NAME=SHARE,...", help="Splits by document, such as train=0.8,test=0.2.")
+@click.option("--split", metavar="NAME=SHARE,...", help="Split by document, such as train=0.8,test=0.2.")
 @JSON
 @sheet_option("cases")
 def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str | None, as_json: bool) -> None:
@@ -79,16 +79,16 @@ def _shares(text: str) -> dict[str, float]:
     return shares
 
 
-@click.command(short_help="Better words for personas and rubrics, judged on untouched cases.")
+@click.command(short_help="Look for better wording of personas and rubrics, tested on untouched cases.")
 @click.argument("file", metavar="OPT.yaml", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="OUT",
-    help="A folder for the record, the new files and the report.",
+    help="Folder for the record, the new files and the report.",
 )
-@click.option("--dry-run", is_flag=True, help="What it would take; asks and writes nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what it would cost; call no model and write nothing.")
 @click.option("--redact", is_flag=True, help="Refused: patients' words would go into a persona.")
 @QUIET
 @JSON
@@ -141,9 +141,7 @@ def _show_plan(plan: object) -> None:
         f"cases: {summary['train']} to learn from, {summary['validation']} to choose on, {summary['test']} to score on",
         highlight=False,
     )
-    out.print(
-        f"at the least {least.calls} calls, about {least.tokens} tokens, {least.price}", highlight=False
-    )
+    out.print(f"at least {least.calls} calls, about {least.tokens} tokens, {least.price}", highlight=False)
     for name, limit in summary["budget"].items():
         if limit is not None:
             out.print(f"{name}: {limit:g}", highlight=False)
@@ -159,9 +157,9 @@ def _show_plan(plan: object) -> None:
     type=click.Path(path_type=Path),
     required=True,
     metavar="FOLDER",
-    help="Where the examples and the model go; a training that was interrupted goes on there.",
+    help="Folder for the examples and the model; an interrupted training resumes there.",
 )
-@click.option("--examples-only", is_flag=True, help="Write JSONL that any trainer reads, and train nothing.")
+@click.option("--examples-only", is_flag=True, help="Write training examples as JSONL and do not train.")
 @JSON
 def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
     """Train a judge on reviewers' ratings: ballots to imitate (SFT), then pairs to prefer (DPO)."""

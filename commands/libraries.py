@@ -135,7 +135,7 @@ def _library(noun: str, plural: str) -> click.Group:
 def _with_files(noun: str, plural: str) -> click.Group:
     group = _library(noun, plural)
 
-    @group.command(name="check", help=f"Say whether FILE can be used as a {noun}.")
+    @group.command(name="check", help=f"Check whether FILE can be used as a {noun}.")
     @click.argument("file", type=click.Path(path_type=Path))
     def check(file: Path) -> None:
         from ..orchestration.reading.catalogue import check_file
@@ -151,10 +151,16 @@ juries = _with_files("jury", "juries")
 protocols = _library("protocol", "protocols")
 
 
-@click.command(short_help="JSON schemas of the files you write, for your editor.")
+@click.command(
+    short_help="Print or write Print or write Print or write JSON schemas of the files you write, for your editor."
+)
 @click.argument("kind", required=False)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Write all of them there."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write all schemas to this folder.",
 )
 def schema(kind: str | None, output: Path | None) -> None:
     """The JSON schema of one KIND of file, or with -o of all, so that an editor completes and checks them."""
@@ -198,11 +204,11 @@ def check_model() -> None:
 
     weights = check_weights()
     if not weights.intact:
-        raise VenireError(f"{weights.path.name} is not the file it should be", remedy=f"run: {INSTALL}")
+        raise VenireError(f"{weights.path.name} is not the expected file", remedy=f"run: {INSTALL}")
     say(f"whole: {weights.path.name}")
 
 
-@click.command(short_help="What is installed, which keys are set, what works.")
+@click.command(short_help="Check what is installed, which keys are set and what works.")
 @JSON
 def doctor(as_json: bool) -> None:
     """What is installed, which keys are set (never their values), what works."""

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from ..evals.ratings.reference import Rule
 
 
-@click.command(short_help="Win rates and strengths from pairwise preferences.")
+@click.command(short_help="Compute win rates and strengths from pairwise preferences.")
 @click.argument("file", type=location, metavar="RUN|FILE")
 @click.option(
     "--ties",
     type=click.Choice(["half", "drop", "separate"]),
     default="half",
     show_default=True,
-    help="Half a win each, left out, or neither won nor lost.",
+    help="Count ties as half a win each, leave them out, or count them as neither.",
 )
 @JSON
 @sheet_option("file")
@@ -84,7 +84,7 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
         say(f"{arm}: {attribute}: none of the {pairs} pairs that it heard has a verdict with a preference")
 
 
-@click.command(short_help="Two transcripts of one talk, aligned: what was heard of what was said.")
+@click.command(short_help="Align two transcripts of one talk: what was said and what was heard.")
 @click.argument("said", type=click.Path(path_type=Path))
 @click.argument("heard", type=click.Path(path_type=Path))
 @click.option(
@@ -94,15 +94,17 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     "--check",
     type=click.Path(path_type=Path),
     metavar="GOLD",
-    help="How right it is beside a gold alignment.",
+    help="Compare with a gold alignment and report the accuracy.",
 )
 @click.option(
     "--cases",
     type=click.Path(path_type=Path),
     metavar="OUT",
-    help="Write cases (JSONL): said, heard, the turns before.",
+    help="Write cases (JSONL): what was said, what was heard, the turns before.",
 )
-@click.option("--differing", is_flag=True, help="With --cases: leave out what was heard word for word.")
+@click.option(
+    "--differing", is_flag=True, help="With --cases: leave out utterances that were heard word for word."
+)
 @click.option(
     "--page",
     type=click.Path(path_type=Path),
@@ -111,9 +113,9 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
 )
 @click.option(
     "--speaker",
-    help="Whose utterances were to be heard; without it everybody's, or the one the format means.",
+    help="The speaker to align (default: everybody, or the one that the format names).",
 )
-@click.option("--name", help="Of the consultation; without it the file's.")
+@click.option("--name", help="Name of the consultation (default: the file's name).")
 @click.option(
     "--model", help="A model proposes the groups instead of the words; `local` is the embedded one."
 )
@@ -122,10 +124,10 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     "--record",
     type=click.Path(path_type=Path),
     metavar="RUN",
-    help="With --model: keep the calls here, and pay for none twice.",
+    help="With --model: record the calls here, so that none is paid twice.",
 )
-@click.option("--proposal", type=click.Path(path_type=Path), help="Take the groups from this alignment.")
-@click.option("--raw", is_flag=True, help="Leave the proposal as it is: no rule refines it.")
+@click.option("--proposal", type=click.Path(path_type=Path), help="Use the groups of this alignment.")
+@click.option("--raw", is_flag=True, help="Do not refine the proposal by rules.")
 @JSON
 def align(
     said: Path,
@@ -161,7 +163,9 @@ def align(
     from ..rubrics.files import nearest
 
     if model and proposal:
-        raise VenireError("--model and --proposal both propose groups", remedy="keep one of the two")
+        raise VenireError(
+            "--model and --proposal exclude each other: both propose groups", remedy="keep one of the two"
+        )
     talk, gold = read_talk(said), read_groups(check) if check else None
     if speaker and talk.speakers and not talk.places(speaker):
         raise VenireError(f"{said}: no speaker {speaker!r}", remedy=nearest(speaker, talk.speakers))
@@ -202,21 +206,21 @@ def align(
         raise SystemExit(4)
 
 
-@click.command(short_help="Edit, overlap and meaning metrics of texts; do they follow people?")
+@click.command(short_help="Compute WER, ROUGE and other metrics of texts; test whether they follow people.")
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option(
-    "--human", type=click.Path(path_type=Path), help="People's ratings, to hold the metrics against."
+    "--human", type=click.Path(path_type=Path), help="People's ratings to compare the metrics with."
 )
-@click.option("--attribute", help="The rated attribute, where there are several.")
-@click.option("--rubric", help="Says which end of the attribute's scale is bad; without it the high one.")
+@click.option("--attribute", help="The rated attribute, if there are several.")
+@click.option("--rubric", help="The rubric that says which end of the scale is bad (default: the high end).")
 @click.option(
     "--family",
     "families",
     type=click.Choice(["edit", "overlap", "meaning"]),
     multiple=True,
-    help="Only this family; may be repeated.",
+    help="Only this family of metrics; repeatable.",
 )
-@click.option("--metric", "names", multiple=True, metavar="NAME", help="Only this metric; may be repeated.")
+@click.option("--metric", "names", multiple=True, metavar="NAME", help="Only this metric; repeatable.")
 @click.option(
     "--normal",
     default="plain",
@@ -226,7 +230,7 @@ def align(
 @click.option(
     "--scores",
     type=click.Path(path_type=Path),
-    help="Scores by other programs: case,metric,value (direction, family).",
+    help="Scores from other programs: case,metric,value (direction, family).",
 )
 @click.option(
     "--pair", nargs=2, metavar="WORSE BETTER", help="Two cases: does each metric call the first one worse?"
@@ -236,7 +240,7 @@ def align(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="A page with the figure, CSV, JSON.",
+    help="Write an HTML page with the figure, CSV and JSON.",
 )
 @REFERENCE
 @click.option("--seed", type=int, expose_value=False, hidden=True)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
-JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
-FULL = click.option("--full", is_flag=True, help="Everything, after the first page.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+FULL = click.option("--full", is_flag=True, help="Print everything after the first page too.")
 REQUIRE = click.option(
     "--require",
     "required",
@@ -31,31 +31,41 @@ REQUIRE = click.option(
 )
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 BATCH = click.option(
-    "--batch", is_flag=True, help="Send calls in batches: half the price, hours instead of minutes."
+    "--batch", is_flag=True, help="Send calls in batches: half the price, but hours instead of minutes."
 )
 POLL = click.option(
     "--poll",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
     show_default=True,
-    help="With --batch: seconds between two looks at a batch.",
+    help="With --batch: seconds between two checks of a batch.",
 )
-MODEL = click.option("--model", help="The model of every seat that names none.")
-BASE_URL = click.option("--base-url", help="The address of that model's server.")
+MODEL = click.option("--model", help="Model for every seat that names none.")
+BASE_URL = click.option("--base-url", help="Address of that model's server.")
 IN_FLIGHT = click.option(
-    "--in-flight", type=click.IntRange(min=1), default=32, show_default=True, help="Calls at a time."
+    "--in-flight",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    help="Largest number of calls at a time.",
 )
-RPM = click.option("--rpm", type=click.IntRange(min=1), help="Requests a minute to each provider.")
-TPM = click.option("--tpm", type=click.IntRange(min=1), help="Tokens a minute to and from each provider.")
+RPM = click.option(
+    "--rpm", type=click.IntRange(min=1), help="Largest number of requests a minute to each provider."
+)
+TPM = click.option(
+    "--tpm", type=click.IntRange(min=1), help="Largest number of tokens a minute to and from each provider."
+)
 MAX_USD = click.option(
-    "--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this much was spent."
+    "--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this many US dollars are spent."
 )
 MAX_TOKENS = click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
 MAX_SECONDS = click.option(
     "--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long."
 )
 PRICES = click.option(
-    "--prices", type=click.Path(path_type=Path), help="A file of prices, for models that have none or others."
+    "--prices",
+    type=click.Path(path_type=Path),
+    help="File of prices, for models without a known price or with another one.",
 )
 ARM = click.option("--arm", help="Only this jury's deliberations.")
 RETRY = click.option(
@@ -66,7 +76,7 @@ RESAMPLES = click.option(
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="Draws, where something is resampled or simulated.",
+    help="Number of resamples or simulations.",
 )
 NO_RESAMPLES = click.option("--resamples", type=int, expose_value=False, hidden=True)
 """Accepted where nothing is resampled."""
@@ -75,12 +85,12 @@ METHOD = click.option(
     type=click.Choice(["jackknife", "f"]),
     default="jackknife",
     show_default=True,
-    help="Of the ICC's intervals; f for the published F intervals, which hold 45 to 85% on ceilings.",
+    help="Interval of the ICC; f is the published F interval, which holds in only 45 to 85% on ceilings.",
 )
 REFERENCE = click.option(
     "--reference",
     type=click.Choice(["mean", "median", "majority"]),
-    help="What people's ratings of a question become; without it the median. Nominal and binary scales always have the majority.",
+    help="How people's ratings become one reference (default: median; always the majority on nominal and binary scales).",
 )
 
 HARMFUL = click.option(
@@ -88,14 +98,14 @@ HARMFUL = click.option(
     type=click.FloatRange(0, 1, max_open=True),
     default=0.25,
     show_default=True,
-    help="Share of a scale, from its bad end, that people's reference lies in when they call a case harmful.",
+    help="A case is harmful if people's reference is within this share of the scale from its bad end.",
 )
 MARGIN = click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="Share of a scale by which a score must be off people's reference to be an error.",
+    help="A score is an error if it is off people's reference by this share of the scale.",
 )
 
 
@@ -164,7 +174,7 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
             return command(*args, **values)
 
         option = click.option(
-            "--sheet", "sheet_name", metavar="NAME", help="Of a workbook: the sheet (default: the first)."
+            "--sheet", "sheet_name", metavar="NAME", help="Sheet of a workbook (default: the first)."
         )
         return option(read_sheet)
 
@@ -188,7 +198,7 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
     """Say on stderr which models some cases lack, why, and how they are asked again."""
     for model in models:
         say(str(model), err=True)
-    say("so some cases lack ballots: the same command with --retry asks again", err=True)
+    say("so some cases lack ballots; the same command with --retry asks again", err=True)
 
 
 def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> None:
@@ -217,7 +227,7 @@ def exit_unless_whole(
     """Exit with 128 and the number of the signal that stopped it, with 3 at a limit of the budget, with 4 where cases lack a model."""
     if limit is not None and limit in signal.Signals.__members__:
         by = "Ctrl-C" if limit == "SIGINT" else limit
-        say(f"stopped by {by}; the same command goes on from here", err=True)
+        say(f"stopped by {by}; the same command resumes", err=True)
         raise SystemExit(128 + signal.Signals[limit])
     if limit is not None:
         say(f"stopped: {limit} was reached; {remedy}run the same command again to continue", err=True)

@@ -23,18 +23,18 @@ _SERVED = (
 )
 
 
-@click.command(short_help="People rate cases in the browser, each by a link of her own.")
+@click.command(short_help="Let people rate cases in the browser, each by a personal link.")
 @click.argument("cases", type=location)
-@click.option("--rubric", help="A rubric file or name; of a run, its own unless another is named.")
+@click.option("--rubric", help="A rubric file or name (default for a run: its own).")
 @click.option(
     "-o",
     "--output",
     required=True,
     type=click.Path(path_type=Path),
     metavar="RATINGS",
-    help="A folder for the ratings; what was begun there goes on.",
+    help="Folder for the ratings; unfinished ratings there resume.",
 )
-@click.option("--raters", metavar="NAMES", help="Who rates: abel,boyd. Each gets a link.")
+@click.option("--raters", metavar="NAMES", help="Names of the raters: abel,boyd. Each gets a link.")
 @click.option(
     "--overlap",
     metavar="N[:CASES]",
@@ -44,7 +44,7 @@ _SERVED = (
     "--blind/--not-blind",
     default=True,
     show_default=True,
-    help="Show no system, and of a run no verdict. Raters never see each other.",
+    help="Hide the system, and the verdicts of a run. Raters never see each other.",
 )
 @click.option(
     "--only",
@@ -52,8 +52,10 @@ _SERVED = (
     metavar="LIST.csv",
     help="Only these cases: a list by `venire triage --for estimate -o` or `venire certify -o`, or any with a column case.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of who rates what, in which order.")
-@click.option("--close", is_flag=True, help="Write the files and let no link in any more.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed for who rates what, in which order."
+)
+@click.option("--close", is_flag=True, help="Write the files and close all links.")
 @with_options(*_SERVED)
 def rate(cases: Path | str, output: Path, **options: Any) -> None:
     """Have people rate CASES, a file or a run, in the browser, until Ctrl-C.
@@ -75,16 +77,18 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
             return
         people = raters or list(desk.counts())
         if not people:
-            raise VenireError("nobody rates", remedy="name who does: --raters abel,boyd")
+            raise VenireError("no rater is named", remedy="name the raters: --raters abel,boyd")
         serve_desk(desk, people, _address(options), partial(say, err=True), rating=True)
     finally:
         desk.close()
 
 
-@click.command(short_help="The ballots that wait for a person who holds a seat.")
+@click.command(short_help="Answer the ballots that wait for a person in a seat.")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--as", "people", multiple=True, required=True, metavar="NAME", help="Who sits; repeatable.")
-@click.option("--close", is_flag=True, help="Let no link of this run in any more.")
+@click.option(
+    "--as", "people", multiple=True, required=True, metavar="NAME", help="The person in the seat; repeatable."
+)
+@click.option("--close", is_flag=True, help="Close all links of this run.")
 @with_options(*_SERVED)
 def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None:
     """Serve the ballots of RUN that wait for a person, until Ctrl-C. `venire run` goes on with what she sent."""
@@ -95,7 +99,7 @@ def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None
 
     if not (run / FILE).exists():
         raise VenireError(
-            f"nobody holds a seat in {run}, or no case has come to a person's turn",
+            f"no person holds a seat in {run}, or no case has come to a person's turn",
             remedy="write model: person/NAME on a seat of the jury, and run it first",
         )
     desk = Desk(run)
@@ -103,10 +107,10 @@ def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None
         asked = desk.counts()
         for name in people:
             if name not in asked:
-                raise VenireError(f"nothing was ever asked of {name!r}", remedy=nearest(name, asked))
+                raise VenireError(f"no question was ever asked of {name!r}", remedy=nearest(name, asked))
         if close:
             desk.revoke_links()
-            say("closed: no link leads in any more", err=True)
+            say("closed: all links are invalid now", err=True)
             return
         serve_desk(desk, list(people), _address(options), partial(say, err=True), rating=False, only=True)
     finally:

@@ -20,22 +20,20 @@ CONTROLS = click.option(
     "--controls",
     type=location,
     metavar="CHILD",
-    help="The run that asked RUN's revisions again (default: one beside RUN).",
+    help="The run with the controls of RUN (default: one beside RUN).",
 )
 
 
-@click.command(short_help="A run, or one deliberation of it, in the terminal.")
+@click.command(short_help="Show a run, or one deliberation, in the terminal.")
 @RUN
 @click.argument("case", required=False)
 @click.option("--arm", help="Only this jury's deliberation.")
 @click.option(
     "--summary",
     is_flag=True,
-    help="Who moved towards whom, who conforms, what splits juries, what to look at.",
+    help="Show who moved towards whom, who conforms, what splits juries and what to look at.",
 )
-@click.option(
-    "--human", type=click.Path(path_type=Path), help="People's ratings, of which those of CASE are shown."
-)
+@click.option("--human", type=click.Path(path_type=Path), help="People's ratings; those of CASE are shown.")
 @CONTROLS
 @JSON
 @sheet_option("human")
@@ -57,7 +55,7 @@ def show(
         show_control_run(run, as_json=as_json, case=None if summary else case)
         return
     if summary and (case is not None or as_json):
-        raise click.UsageError("--summary is of the whole run, and for reading: leave out CASE and --json")
+        raise click.UsageError("--summary describes the whole run: leave out CASE and --json")
     if not summary and case is None:
         report(run, as_json=as_json)
         return
@@ -89,12 +87,15 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
     help="site (the whole inspector as files), or a format, some of them of the graph",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A file, of site a folder; stdout without it."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write (for site: a folder); default: stdout.",
 )
 @click.option("--count", cls=Registered, group="venire.counting", help="Recount by this rule")
 @click.option("--case", help="Only this case.")
 @click.option(
-    "--no-prompts", is_flag=True, help="In html and site: leave out what models were sent and replied."
+    "--no-prompts", is_flag=True, help="For html and site: leave out what models were sent and replied."
 )
 @ARM
 def export(
@@ -121,12 +122,12 @@ def export(
         say(f"{count_written} deliberations written to {output}", err=True)
 
 
-@click.command(short_help="A run, or a folder of runs, in the browser, on this machine only.")
+@click.command(short_help="Open a run, or a folder of runs, in the browser, on this machine only.")
 @RUN
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="A port of your choice; any free one without it."
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on (default: any free one)."
 )
-@click.option("--no-open", is_flag=True, help="Print the address, open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the address instead of opening a browser.")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings, shown beside the scores.")
 @click.option(
     "--alignment",
@@ -134,7 +135,7 @@ def export(
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="A.json",
-    help="What was said and heard, as venire align wrote it; may be repeated.",
+    help="An alignment that venire align wrote; repeatable.",
 )
 @CONTROLS
 @sheet_option("human")
@@ -159,7 +160,7 @@ def inspect(
     if isinstance(run, Path) and runs_in(run):
         if human or alignments or controls:
             raise click.UsageError(
-                "--human, --alignment and --controls are of one run: name one of the folder's"
+                "--human, --alignment and --controls need one run: name one of the folder's runs"
             )
         folder = FolderInspector(run)
         serve_until_interrupted(folder, str(run), port=port, opened=not no_open, say=partial(say, err=True))

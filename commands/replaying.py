@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..orchestration.replay.replay import ReplaySession
 
 
-@click.command(short_help="A recorded deliberation with one thing changed.")
+@click.command(short_help="Hear a recorded deliberation again with one thing changed.")
 @RUN
 @click.argument("cases", nargs=-1, metavar="[CASE]...")
 @click.option(
@@ -46,41 +46,47 @@ if TYPE_CHECKING:
     required=True,
     type=location,
     metavar="CHILD",
-    help="Where the replay is kept: a run of its own.",
+    help="Directory for the replay, which is a new run.",
 )
 @click.option(
-    "--without", multiple=True, metavar="SEAT", help="Strike a seat: it has no vote, and nobody reads it."
+    "--without", multiple=True, metavar="SEAT", help="Remove a seat: it has no vote, and no juror reads it."
 )
 @click.option(
-    "--leaving", multiple=True, metavar="SEAT", help="A seat leaves at --from-round; what it voted stands."
+    "--leaving",
+    multiple=True,
+    metavar="SEAT",
+    help="A seat leaves at --from-round; its earlier votes remain.",
 )
 @click.option(
     "--seat",
     "seats",
     multiple=True,
     metavar="SEAT=persona:NAME|model:M",
-    help="Another persona or model in a seat.",
+    help="Put another persona or model in a seat.",
 )
-@click.option("--limits", multiple=True, metavar="max_rounds=1", help="Other limits; `none` takes one away.")
-@click.option("--orchestrator", metavar="MODEL", help="Another model presides.")
-@click.option("--advocates", nargs=2, metavar="HIGH LOW", help="Of a debate: who argues.")
+@click.option("--limits", multiple=True, metavar="max_rounds=1", help="Change limits; `none` removes one.")
+@click.option("--orchestrator", metavar="MODEL", help="Use another model as the orchestrator.")
+@click.option("--advocates", nargs=2, metavar="HIGH LOW", help="In a debate: the seats that argue.")
 @click.option(
-    "--from-round", type=click.IntRange(min=1), default=1, help="Before this round everything is as it was."
+    "--from-round",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Keep everything before this round as recorded.",
 )
 @click.option(
     "--each-seat",
     is_flag=True,
-    help="Strike every seat in turn: what each one's presence did to the verdicts.",
+    help="Remove each seat in turn and report what its presence changed.",
 )
 @click.option(
-    "--controls", is_flag=True, help="Ask jurors again about what they revised: why each of them moved."
+    "--controls", is_flag=True, help="Ask jurors again about their revisions, to find out why they moved."
 )
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Of each control. More cases beat more draws.",
+    help="Draws for each control. More cases help more than more draws.",
 )
 @click.option(
     "--who", is_flag=True, help="With --controls: leave out, and show alone, each juror that was read."
@@ -88,13 +94,13 @@ if TYPE_CHECKING:
 @click.option(
     "--human",
     type=click.Path(path_type=Path),
-    help="With --controls: people's ratings, to tell right moves from wrong ones.",
+    help="With --controls: people's ratings, to separate right moves from wrong ones.",
 )
 @ARM
 @click.option(
-    "--base-url", help="The address of a model that is named here, or whose address holds a secret."
+    "--base-url", help="Address of a model named here, or of one whose recorded address holds a secret."
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Say how many calls are new, and make none.")
+@click.option("--plan", "only_plan", is_flag=True, help="Print how many calls would be new, and make none.")
 @MAX_USD
 @MAX_TOKENS
 @MAX_SECONDS
@@ -158,9 +164,9 @@ def _session(
         from_round=options["from_round"],
     )
     if options["controls"] and (change.options or options["each_seat"]):
-        raise click.UsageError("--controls change nothing about a jury: leave out what does")
+        raise click.UsageError("--controls does not change the jury: leave out the options that do")
     if options["each_seat"] and change.options:
-        raise click.UsageError(f"--each-seat strikes every seat in turn: leave out {change.options}")
+        raise click.UsageError(f"--each-seat removes every seat in turn: leave out {change.options}")
     spending = (
         "max_usd",
         "max_tokens",
@@ -249,7 +255,7 @@ def show_control_run(
         show_controls(report, console())
 
 
-@click.command(short_help="How much pressure turns a jury's votes.")
+@click.command(short_help="Measure how much pressure turns a jury's votes.")
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY.yaml")
 @click.option(
     "-o",
@@ -263,7 +269,7 @@ def show_control_run(
     "--figure",
     type=click.Path(path_type=Path),
     metavar="FILE.svg",
-    help="Draw every dose with its intervals.",
+    help="Write a figure of every dose with its intervals.",
 )
 @MODEL
 @BASE_URL

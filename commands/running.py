@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     "--live/--no-live",
     default=True,
     show_default=True,
-    help="Have the embedded juror deliberate too, for a minute at most.",
+    help="Also run a live deliberation of the embedded juror, for at most a minute.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to keep the run.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for the run.")
 @click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
 def demo(opened: bool, quick: bool, live: bool, output: Path | None, gguf: Path | None) -> None:
     """A deliberation and a whole study on invented cases: no key, no network."""
@@ -78,10 +78,10 @@ _MANY = 20_000
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
 @click.option(
-    "--jury", "juries", required=True, multiple=True, help="A jury file or name; give more for more arms."
+    "--jury", "juries", required=True, multiple=True, help="A jury file or name; repeatable, one arm each."
 )
 @click.option(
-    "--pairs", is_flag=True, help="Compare: every pair of `system`s on one question and source is a case."
+    "--pairs", is_flag=True, help="Make a case of every two systems that share a question and source."
 )
 @click.option("--against", metavar="SYSTEM", help="With --pairs: only pairs with this system.")
 @click.option(
@@ -90,7 +90,7 @@ _MANY = 20_000
 @click.option(
     "--as-pairs",
     is_flag=True,
-    help="Ask a rubric of scores of two outputs: which does better on each attribute?",
+    help="Ask a rubric of scores which of two outputs does better on each attribute.",
 )
 @click.option(
     "-o",
@@ -121,7 +121,7 @@ _MANY = 20_000
     "required",
     multiple=True,
     metavar="CONDITION",
-    help="What every verdict must meet, such as 'accurate>=4'; exit status 1 where one does not.",
+    help="A requirement for every verdict, such as 'accurate>=4'; exit status 1 if one fails.",
 )
 @click.option(
     "--junit",
@@ -131,9 +131,7 @@ _MANY = 20_000
 )
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
 @RETRY
-@click.option(
-    "--watch", is_flag=True, help="Stay while people who hold a seat have ballots to give; go on with each."
-)
+@click.option("--watch", is_flag=True, help="Wait for people who hold a seat, and continue with each ballot.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--executor",
@@ -141,9 +139,9 @@ _MANY = 20_000
     show_default=True,
     cls=Registered,
     group="venire.executors",
-    help="What hears the cases; local is this process",
+    help="Where the cases are heard; local is this process",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="On Ray: worker count (default: CPUs).")
+@click.option("--workers", type=click.IntRange(min=1), help="On Ray: number of workers (default: CPUs).")
 @click.option(
     "--ray-address", help="Address of an existing cluster; default RAY_ADDRESS, else one is started."
 )
@@ -207,7 +205,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         say(f"the scores so far: venire show {quote(str(output))}")
     elif not ended.heard and ended.skipped > _MANY and not options["as_json"]:
         say(
-            f"nothing was left to hear of {ended.skipped} deliberations; their scores: venire show {quote(str(output))}"
+            f"all cases were heard before: {ended.skipped} deliberations; show their scores with venire show {quote(str(output))}"
         )
     else:
         # The models that were not reached are named on stderr, below.
@@ -221,7 +219,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         missed, heard = write_junit(output, required, options["junit"])
     exit_unless_whole(ended.limit, () if ended.limit else unreached_at(output), remedy="")
     if missed:
-        say(f"{missed} of {heard} deliberations miss what is required", err=True)
+        say(f"{missed} of {heard} deliberations do not meet the requirements", err=True)
         raise SystemExit(1)
 
 
@@ -248,11 +246,11 @@ def merge(runs: tuple[Path | str, ...], output: Path | str) -> None:
     from ..rubrics.errors import VenireError
 
     if len(runs) < 2:
-        raise VenireError("one run has nothing to be merged with", remedy="name two runs or more")
+        raise VenireError("merging needs two runs or more", remedy="name two runs or more")
     merged = merge_runs(runs, output)
     say(f"{merged.deliberations} deliberations and {merged.calls} calls of {len(runs)} runs in {output}")
     if merged.doubled:
-        say(f"{merged.doubled} deliberations were in two runs: those of the first named are kept")
+        say(f"{merged.doubled} deliberations were in two runs; those of the first run named are kept")
 
 
 def _requirements(written: Sequence[str], rubric: Rubric) -> list[Requirement]:

@@ -28,7 +28,9 @@ class _Import(click.Command):
 
 
 @click.command(
-    name="import", cls=_Import, short_help="Cases, ratings and deliberations out of another tool's files."
+    name="import",
+    cls=_Import,
+    short_help="Import cases, ratings and deliberations from another tool's files.",
 )
 @click.argument("kind", metavar="FORMAT")
 @click.argument("file", type=click.Path(path_type=Path))
@@ -37,22 +39,20 @@ class _Import(click.Command):
     "--output",
     type=click.Path(path_type=Path),
     metavar="CASES|RUN",
-    help="The cases: .jsonl, .csv, .parquet or .arrow. Of deliberations: a new run.",
+    help="File for the cases: .jsonl, .csv, .parquet or .arrow. For deliberations: a new run.",
 )
 @click.option(
     "--ratings",
     type=click.Path(path_type=Path),
-    help="What people, or the tool's own scorers, said of them: .csv, .jsonl, .parquet or .arrow.",
+    help="File for the ratings of people or of the tool's scorers: .csv, .jsonl, .parquet or .arrow.",
 )
-@click.option(
-    "--rubric", help="Turn words into its values, and leave out and name what is on no scale of it."
-)
+@click.option("--rubric", help="Convert words to this rubric's values; name and leave out what does not fit.")
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="What one of the tool's texts is, such as output=summary; may be repeated.",
+    help="Assign one of the tool's texts, such as output=summary; repeatable.",
 )
 @JSON
 def import_(
@@ -105,17 +105,17 @@ def import_(
         print_json({"format": kind, "file": str(file), **imported.to_json()})
 
 
-@click.command(short_help="A folder to start from: cases, rubric, jury, study, ratings.")
+@click.command(short_help="Make a folder to start from: cases, rubric, jury, study, ratings.")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--from",
     "sheet",
     type=click.Path(path_type=Path),
     metavar="SHEET",
-    help="A table of your own: .xlsx, .xls, .ods, .csv, .jsonl or .parquet.",
+    help="Your own table: .xlsx, .xls, .ods, .csv, .jsonl or .parquet.",
 )
-@click.option("--rubric", help="A rubric file or name, in place of one made from your questions.")
-@click.option("--jury", help="A jury file or name; without it, you are asked.")
+@click.option("--rubric", help="A rubric file or name, instead of one made from your questions.")
+@click.option("--jury", help="A jury file or name (default: you are asked).")
 @click.option("--model", help="The model of every seat that names none, such as openai/gpt-4o-mini.")
 @BASE_URL
 @click.option(
@@ -123,9 +123,9 @@ def import_(
     "named",
     multiple=True,
     metavar="ROLE=COLUMN",
-    help="What a column holds, such as output='AI summary'; may be repeated.",
+    help="Assign a column, such as output='AI summary'; repeatable.",
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: take the guesses.")
+@click.option("--yes", is_flag=True, help="Accept all guesses without asking.")
 @sheet_option("sheet")
 def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **chosen: Any) -> None:
     """A folder with cases, rubric, jury, study and ratings to start from: no programming."""
@@ -235,7 +235,7 @@ def _read_sheet(
     carried = carry_merged(rows, columns)
     if carried:
         say(
-            f"{_many(carried, 'row')} without id and text: taken as further ratings of the case above",
+            f"{_many(carried, 'row')} without id and text: read as further ratings of the case above",
             err=True,
         )
     for note in clear_stray_scores(numbered, columns):
@@ -245,7 +245,7 @@ def _read_sheet(
         people, subjects = (
             ", ".join(dict.fromkeys(pair[side] for pair in scores.values())) for side in (0, 1)
         )
-        say(f"{len(scores)} columns are taken as scores of {subjects} by {people}", err=True)
+        say(f"{len(scores)} columns are read as scores of {subjects} by {people}", err=True)
         rows, columns = rows_by_person(rows, columns, scores)
     elif unclear := unclear_persons(ratings):
         _refuse_unclear(sheet, unclear)
@@ -283,10 +283,10 @@ def _judged_text(sheet: Path, texts: Sequence[str], yes: bool) -> str:
 
     if yes:
         raise VenireError(
-            f"{sheet}: the text that is judged may stand under {' or '.join(map(repr, texts))}",
+            f"{sheet}: the text to judge could be in the column {' or '.join(map(repr, texts))}",
             remedy=f"say which: --column output={texts[0]!r}",
         )
-    return click.prompt("Which column holds the text that is judged?", type=click.Choice(texts), err=True)
+    return click.prompt("Which column holds the text to judge?", type=click.Choice(texts), err=True)
 
 
 def _refuse_unclear(sheet: Path, columns: Sequence[str]) -> None:

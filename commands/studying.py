@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from ..evals.studies.study_run import StudyRun
 
 
-@click.command(short_help="How many jurors and repeats are enough, and what they cost.")
+@click.command(short_help="Estimate how many jurors and repeats are enough, and what they cost.")
 @RUN
-@click.option("--arm", help="The jury; without it, the first of two seats or more.")
+@click.option("--arm", help="The jury to use (default: the first with two or more seats).")
 @click.option("--attribute", help="Only this attribute.")
 @JSON
 def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: bool) -> None:
@@ -58,16 +58,20 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
     show_answer(dstudy_answer(found), console())
 
 
-@click.command(short_help="How harsh each juror is and how good each case, in one model.")
+@click.command(short_help="Estimate how harsh each juror is and how good each case, in one model.")
 @click.argument("source", metavar="RUN|RATINGS", type=location)
-@click.option("--arm", help="Of a run: the jury; without it, the first of two seats or more.")
+@click.option("--arm", help="For a run: the jury (default: the first with two or more seats).")
 @click.option(
-    "--human", type=click.Path(path_type=Path), help="Of a run: people's ratings, as further raters."
+    "--human", type=click.Path(path_type=Path), help="For a run: people's ratings, as further raters."
 )
-@click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="Of a run: which ballots.")  # fmt: skip
-@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="One set of steps, or one for each attribute.")  # fmt: skip
+@click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="For a run: first or final ballots.")  # fmt: skip
+@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="One set of steps for all attributes, or one for each.")  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.html", help="A page with the Wright map."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.html",
+    help="Write an HTML page with the Wright map.",
 )
 @JSON
 @sheet_option("human")
@@ -108,7 +112,7 @@ class _StudyFile(click.Path):
 
 STUDY = click.argument("study", type=_StudyFile(path_type=Path))
 OUTPUT = click.option(
-    "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
+    "-o", "--output", type=location, metavar="RUN", help="The run's directory (default: beside the file)."
 )
 
 
@@ -129,9 +133,7 @@ def study() -> None:
 
 @study.command()
 @STUDY
-@click.option(
-    "--lock", is_flag=True, help="Register it: write hashes of what is decided beside STUDY, for the report."
-)
+@click.option("--lock", is_flag=True, help="Register the study: write hashes of all decisions beside STUDY.")
 @JSON
 def plan(study: Path, lock: bool, as_json: bool) -> None:
     """Every arm of STUDY with its calls, tokens and price; everything that is wrong. Spends nothing."""
@@ -172,7 +174,10 @@ def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> N
 @study.command()
 @STUDY
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A folder for the page, its tables and figures."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the page, its tables and figures to this folder.",
 )
 @RESAMPLES
 @FULL

@@ -40,19 +40,19 @@ DATA = click.option(
     "--data",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder of the published files, in place of the suite's own data:.",
+    help="Folder of the published files, instead of the suite's data:.",
 )
 OUTPUT = click.option(
-    "-o", "--output", type=location, metavar="RUN", help="The run's directory; beside the file without it."
+    "-o", "--output", type=location, metavar="RUN", help="The run's directory (default: beside the file)."
 )
 TIES = click.option(
     "--ties",
     type=click.Choice(["half", "strict", "wins"]),
     default="half",
     show_default=True,
-    help="Half a win each, none, or a win for both.",
+    help="Count ties as half a win each, as none, or as a win for both.",
 )
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the resamples.")
 
 
 def load_suite_file(suite: Path, data: Path | None) -> LoadedSuite:
@@ -146,13 +146,13 @@ def table(
     "--output",
     type=click.Path(path_type=Path),
     metavar="OUT",
-    help="Where to write scores.csv, columns.csv, tokens.csv and outputs.jsonl; nowhere without it.",
+    help="Write scores.csv, columns.csv, tokens.csv and outputs.jsonl to this folder.",
 )
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
-    help="The score of every run, the first that it has; HELM's main one without it.",
+    help="Metric to use; the first that a run has (default: HELM's main metric).",
 )
 @TIES
 @RESAMPLES
@@ -287,9 +287,9 @@ def plan(
     "--executor",
     default="local",
     show_default=True,
-    help="What asks: local (this process), or ray (a cluster).",
+    help="Where calls are made: local (this process), or ray (a cluster).",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="On Ray: worker count (default: CPUs).")
+@click.option("--workers", type=click.IntRange(min=1), help="On Ray: number of workers (default: CPUs).")
 @click.option(
     "--ray-address", help="Address of an existing cluster; default RAY_ADDRESS, else one is started."
 )
@@ -320,7 +320,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
     "--to",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A further folder for the page, its tables and figures.",
+    help="Also write the page, its tables and figures to this folder.",
 )
 @click.option(
     "--human",
@@ -371,13 +371,13 @@ def report(
 @click.option(
     "--taxonomy",
     metavar="FILE",
-    help="A taxonomy file or name, in place of the suite's; medhelm without either.",
+    help="A taxonomy file or name (default: the suite's, else medhelm).",
 )
 @click.option(
     "--survey",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="person,node,parent: where people would put each node.",
+    help="CSV with person,node,parent: where people would place each node.",
 )
 @DATA
 @JSON
@@ -418,7 +418,7 @@ def coverage(
 @click.option(
     "--rubric", default="gold-answer", show_default=True, help="A rubric whose first attribute is yes or no."
 )
-@click.option("--scenario", "scenarios", multiple=True, help="Only these scenarios; all without it.")
+@click.option("--scenario", "scenarios", multiple=True, help="Only these scenarios (default: all).")
 @MODEL
 @BASE_URL
 @IN_FLIGHT

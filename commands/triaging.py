@@ -30,21 +30,23 @@ _MOST = 20
 """Cases that are shown or written, unless --most says how many."""
 
 
-@click.command(short_help="Which cases a person should look at first, and why.")
+@click.command(short_help="List the cases that a person should look at first, and why.")
 @RUN
-@click.option("--human", type=click.Path(path_type=Path), help="People's ratings: how good is the triage?")
-@click.option("--arm", help="The jury to triage; without it, the run's first.")
+@click.option(
+    "--human", type=click.Path(path_type=Path), help="People's ratings, to test how good the triage is."
+)
+@click.option("--arm", help="The jury to triage (default: the run's first).")
 @click.option(
     "--most",
     type=click.IntRange(min=1),
-    help="Only so many cases; without it 20, 1000 on a page, all with --json.",
+    help="Number of cases to list (default: 20; 1000 on a page; all with --json).",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="A page of it; with --for, the draw as .csv; with --to, the cases in that format.",
+    help="Write an HTML page; with --for the draw as .csv; with --to the cases in that format.",
 )
 @click.option(
     "--to",
@@ -58,17 +60,22 @@ _MOST = 20
     help="Draw the cases to label next, with their probabilities, for `venire estimate`.",
 )
 @click.option(
-    "-n", "number", type=click.IntRange(min=1), default=150, show_default=True, help="With --for: how many."
+    "-n",
+    "number",
+    type=click.IntRange(min=1),
+    default=150,
+    show_default=True,
+    help="With --for: number of cases to draw.",
 )
 @click.option(
     "--design",
     type=click.Choice(["random", "stratified", "active"]),
     default="stratified",
     show_default=True,
-    help="With --for: how they are drawn.",
+    help="With --for: how the cases are drawn.",
 )
 @click.option(
-    "--attribute", help="With --for: the attribute whose deliberation decides; without it, the first."
+    "--attribute", help="With --for: the attribute whose deliberation decides (default: the first)."
 )
 @REFERENCE
 @HARMFUL
@@ -137,13 +144,13 @@ def _export_first(
     from ..rubrics.ratings import read_ratings
 
     if output is None and as_json:
-        raise click.UsageError("--json and --to both print: name a file for the cases, -o FILE")
+        raise click.UsageError("--json and --to both print to stdout: name a file for the cases, -o FILE")
     first_cases = docket.first(most)
     reasons_by_case = {str(row["case"]): row["reasons"] for row in first_cases.to_dict("records")}
     ratings = list(read_ratings(human)) if human else []
     export_run(run, to, output, sys.stdout, None, arm=docket.arm, picked=reasons_by_case, ratings=ratings)
     destination = "" if output is None else f" written to {output}"
-    say(f"{len(first_cases)} of {len(docket.cases)} cases{destination}, the first to see first", err=True)
+    say(f"{len(first_cases)} of {len(docket.cases)} cases{destination}, most urgent first", err=True)
 
 
 def _draw(

@@ -78,10 +78,10 @@ def confidence(signals: Mapping[str, float]) -> float:
 def escalation_reason(rule: AcceptanceRule, attribute: str, status: str, sure: float) -> str:
     """Why a verdict goes to people by the rule; nothing where it may stand unseen."""
     if status != "reached":
-        return f"{status.replace('_', ' ')}: never accepted unseen"
+        return f"{status.replace('_', ' ')}: always goes to people"
     known = rule.attributes.get(attribute)
     if known is None or known.threshold is None:
-        return "nothing was certified for this attribute"
+        return "no verdict on this attribute was certified"
     if sure < known.threshold:
         return f"confidence {sure:.3f} is below {known.threshold:.3f}"
     return ""

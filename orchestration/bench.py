@@ -68,7 +68,7 @@ class Court:
         people = [settings for settings in asked if settings.is_person]
         if people and self.providers.desk is None:
             raise VenireError(
-                f"{people[0].model!r} is a person, and there is no desk to ask her at",
+                f"{people[0].model!r} is a person, but this kind of run cannot ask a person",
                 remedy="hear the cases with venire run, into a directory, in this process and not redacted",
             )
         if people and jury.protocol == "decompose-verify":
@@ -80,7 +80,7 @@ class Court:
             )
         if orchestrated and self.providers.get(jury.orchestrator).client.votes_only:
             raise VenireError(
-                f"{jury.orchestrator.model!r} can vote, but not preside over a jury",
+                f"{jury.orchestrator.model!r} can vote, but cannot be the orchestrator",
                 remedy="give the orchestrator a language model, or choose protocol: panel",
             )
 

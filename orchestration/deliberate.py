@@ -286,7 +286,7 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
         refuse_other_jury(jury.rule, judged_by(jury, rubric), presided=way.orchestrator)
     if jury.stance and (not way.orchestrator or way.framework):
         raise VenireError(
-            f"{jury.name}: nobody reads the stance under protocol: {jury.protocol}",
+            f"{jury.name}: the stance is not used under protocol: {jury.protocol}",
             remedy="remove stance, or choose a protocol whose orchestrator is told how to preside, such as orchestrated",
         )
     unasked = [jury.orchestrator] if way.framework else jury.seats if not way.judges else ()
@@ -339,6 +339,6 @@ def refuse_text(case: object) -> None:
     """An error for a text or a row in place of a case."""
     if not isinstance(case, Case):
         raise VenireError(
-            f"a {type(case).__name__} is no case",
+            f"a {type(case).__name__} is not a case",
             remedy="make one: Case(id=..., output=...), or load_cases(file, frame or rows)",
         )

@@ -269,7 +269,7 @@ def effects_text(effects: Sequence[Effect]) -> str:
         moved = ", ".join(f"{name} to {value}" for name, value in effect.moved.items())
         lines.append(
             f"{effect.attribute}: everyone gave {effect.agreed}; {effect.challenger} argued against it; "
-            + (f"moved: {moved}" if moved else "nobody moved")
+            + (f"moved: {moved}" if moved else "no juror moved")
         )
     return "\n".join(lines)
 

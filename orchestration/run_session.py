@@ -269,7 +269,7 @@ async def _run(
         await executor.close()
         raise
     if store.redacted and not session.redact:
-        console.print("this run was begun with --redact: it stays redacted")
+        console.print("this run was started with --redact and stays redacted")
     if store.redacted:
         asyncio.get_running_loop().set_exception_handler(print_redacted)
     court.trace_salt = store.trace_salt()
@@ -354,7 +354,7 @@ def stop_gently(
         again = (
             "press Ctrl-C again to stop at once" if number == signal.SIGINT else f"stopped by {number.name}"
         )
-        say(f"finishing what is in flight; {again}; the same command goes on from here")
+        say(f"finishing the calls in flight; {again}; the same command resumes")
 
     try:
         with on_ending_signal(interrupt):

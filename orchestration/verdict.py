@@ -300,7 +300,7 @@ def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, trans
     if len(tally.cast) < jury.quorum:
         nothing_to_check = tally.claims.why if tally.claims else ""
         too_few = (
-            "nobody voted"
+            "no juror voted"
             if jury.quorum == 1
             else f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs"
         )

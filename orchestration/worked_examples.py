@@ -73,7 +73,7 @@ def _drawn_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequen
     pool = [each for each in _labelled_cases(shots, rubric) if each[0] not in scored]
     if len(pool) < shots.n:
         raise VenireError(
-            f"{shots.n} examples are wanted; {shots.cases} has {len(pool)} labelled cases outside those scored "
+            f"{shots.n} examples were requested; {shots.cases} has {len(pool)} labelled cases outside those scored "
             "and their groups",
             remedy="label more cases, or ask for fewer examples",
         )
@@ -88,7 +88,7 @@ def _others_examples(shots: Shots, rubric: Rubric, case: str) -> Sequence[Labell
     pool = [each for each in order if each[0].id != case and (own is None or each[0].group != own)]
     if len(pool) < shots.n:
         raise VenireError(
-            f"{shots.n} examples are wanted; {len(pool)} labelled cases of other groups may be shown"
+            f"{shots.n} examples were requested; {len(pool)} labelled cases of other groups may be shown"
             + (f" with {case}" if case else ""),
             remedy="label more cases, or ask for fewer examples",
         )

@@ -136,7 +136,7 @@ class ModelSettings(BaseModel):
         for name in ("wait", "usd_per_hour"):
             if getattr(self, name) is not None and not self.is_person:
                 raise wrong(
-                    "only a person is waited for and paid by the hour\nwrite model: person/NAME, or remove it",
+                    "wait and usd_per_hour are for persons only\nwrite model: person/NAME, or remove it",
                     name,
                 )
         return self
@@ -321,7 +321,7 @@ class Jury(BaseModel):
                 "escalate_to",
             )
         if self.rule is not None and self.escalate_to is None:
-            raise wrong("nobody takes what it does not accept\nadd escalate_to: people", "rule")
+            raise wrong("no one receives the cases that it does not accept\nadd escalate_to: people", "rule")
         return self
 
     @model_validator(mode="after")

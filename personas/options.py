@@ -53,9 +53,7 @@ class Limits(BaseModel):
     def _ends(self) -> Self:
         # Jurors may go back and forth for ever, and a free model never spends a token or a dollar.
         if self.max_rounds is None and self.max_turns is None and self.max_seconds is None:
-            raise ValueError(
-                "nothing is sure to end the deliberation\nset max_rounds, max_turns or max_seconds"
-            )
+            raise ValueError("no limit ends the deliberation\nset max_rounds, max_turns or max_seconds")
         return self
 
 
@@ -186,7 +184,7 @@ class Shots(Options):
         fields = dict(value)
         if "k" in fields:
             if "n" in fields:
-                raise ValueError("k and n are the same\nkeep one of them")
+                raise ValueError("k and n mean the same\nkeep one of them")
             fields["n"] = fields.pop("k")
         id_count = len(fields.get("ids") or ())
         if id_count and fields.setdefault("n", id_count) != id_count:
@@ -285,7 +283,7 @@ def default_options(protocol: str) -> dict[str, Any]:
     except ValidationError as error:
         missing = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors())
         raise VenireError(
-            f"the protocol {protocol!r} cannot go without its options: {missing}",
+            f"the protocol {protocol!r} needs its options: {missing}",
             remedy=f"write protocol: {protocol} and its options: in a jury file",
         ) from None
 
@@ -339,9 +337,9 @@ def refuse_unused_replans(limits: Limits, protocol: str) -> None:
         return
     found: _Optioned = registered_plugins(PROTOCOLS)[protocol].load()
     if not found.replans:
-        why = f"nobody puts questions anew under {protocol}"
+        why = f"no orchestrator asks new questions under {protocol}"
     elif not limits.max_stalls:
-        why = "questions are put anew where max_stalls would stop, and it " + (
+        why = "new questions are asked when max_stalls would stop, and it " + (
             "stops after round one" if limits.max_stalls == 0 else "is not set"
         )
     else:

@@ -40,9 +40,7 @@ def read_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
     with open_file(path, "name a file in it") as handle:
         raw = handle.read(largest + 1)
     if len(raw) > largest:
-        raise InvalidFile(
-            f"{path}: larger than {largest:,} bytes", remedy="name a file that a person could have written"
-        )
+        raise InvalidFile(f"{path}: larger than {largest:,} bytes", remedy="name a file written by hand")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -111,7 +109,7 @@ def json_value(text: str, where: str, remedy: str) -> Any:
         problem, remedy = "half of a surrogate pair", "write characters as themselves, in UTF-8"
     except _RepeatedKey as error:
         problem, remedy = (
-            f"the key {str(error)[:60]!r} stands in one object more than once",
+            f"the key {str(error)[:60]!r} appears more than once in one object",
             "keep one of them",
         )
     except ValueError as error:

@@ -53,7 +53,7 @@ class Plugin:
             raise BrokenPlugin(
                 f"{self.name!r} ({self.group}) of the package {packages[0]} cannot be imported: "
                 f"{type(error).__name__}: {reason}",
-                remedy=f"mend or upgrade {packages[0]}, or remove it: pip uninstall {packages[0]}",
+                remedy=f"repair or upgrade {packages[0]}, or remove it: pip uninstall {packages[0]}",
             ) from error
 
 
@@ -66,7 +66,7 @@ def registered_plugins(group: str) -> Mapping[str, Plugin]:
         points_by_name.setdefault(point.name, {}).setdefault(_package(point), point)
     if not points_by_name:
         raise VenireError(
-            f"nothing is registered under {group!r}, not even what venire brings itself",
+            f"no plug-in is registered under {group!r}, not even venire's own",
             remedy="install venire again: pip install, with -e . in a checkout",
         )
     return {name: Plugin(name, group, points) for name, points in points_by_name.items()}

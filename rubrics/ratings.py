@@ -73,7 +73,7 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
                 raise _missing(place, name, columns)
         if cell_number(row["attribute"], place) is not None:
             raise InvalidFile(
-                f"{place}: 'attribute' and 'value' may be two attributes, or the name and the score of one",
+                f"{place}: 'attribute' and 'value' could be two attributes, or the name and the score of one",
                 remedy="rename these columns, or write the name of an attribute under 'attribute'",
             )
         return _long_rows
@@ -86,7 +86,7 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
         raise _missing(place, "rater", columns)
     if not scores:
         raise InvalidFile(
-            f"{place}: no attribute beside case and rater", remedy="give one column per attribute"
+            f"{place}: no column besides case and rater", remedy="give one column per attribute"
         )
     whose: dict[str, tuple[str | None, str]] = {**by_person} or {name: (None, name) for name in scores}
 

@@ -122,7 +122,7 @@ def cell_number(cell: Any, where: str) -> float | None:
     text = str(cell).strip().replace(_MINUS, "-")
     if _AMBIGUOUS.fullmatch(text):
         raise InvalidFile(
-            f"{where}: {text!r} may have a decimal comma or one between thousands",
+            f"{where}: {text!r} could have a decimal comma or a thousands separator",
             remedy=f"write {text.replace(',', '.')} or {text.replace(',', '')}",
         )
     if _DECIMAL_COMMA.fullmatch(text):

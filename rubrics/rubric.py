@@ -112,11 +112,12 @@ class Rubric(BaseModel):
         earlier = names[: names.index(attribute.name)]
         if condition not in earlier:
             raise wrong(
-                f"{condition!r} is no attribute before {attribute.name!r}\n{nearest(condition, earlier)}", *at
+                f"{condition!r} is not an attribute before {attribute.name!r}\n{nearest(condition, earlier)}",
+                *at,
             )
         legal = self.scales[next(a.scale for a in self.attributes if a.name == condition)].values
         if value not in legal:
-            raise wrong(f"{value!r} is no value of {condition!r}\nuse one of {list(legal)}", *at)
+            raise wrong(f"{value!r} is not a value of {condition!r}\nuse one of {list(legal)}", *at)
 
     @model_validator(mode="after")
     def _compares(self) -> Self:
@@ -146,7 +147,7 @@ class Rubric(BaseModel):
             at = ("composites", composite)
             for part in weights:
                 if part not in names:
-                    raise wrong(f"{part!r} is no attribute\n{nearest(part, names)}", *at, part)
+                    raise wrong(f"{part!r} is not an attribute\n{nearest(part, names)}", *at, part)
             if not math.isclose(total := sum(weights.values()), 1.0, abs_tol=1e-9):
                 raise wrong(f"the weights sum to {total:g}\nmake them sum to 1", *at)
             if composite in names:

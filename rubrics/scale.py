@@ -60,7 +60,7 @@ Anchors = Annotated[
 def _plain_number(value: Any) -> Any:
     """A number as it is; a word or a boolean is not read as one."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no number\nwrite a number such as 1.5 or -2")
+        raise ValueError(f"{value!r} is not a number\nwrite a number such as 1.5 or -2")
     return value
 
 
@@ -104,7 +104,7 @@ class CostMatrix(BaseModel):
                 raise wrong(f"unknown key {key!r}\n{nearest(key, [ABSTENTION])}", key)
             if not isinstance(row, Mapping):
                 raise wrong(
-                    f"the row of {key!r} is no mapping\nwrite what each answer is worth: {{ANSWER: NUMBER, ...}}",
+                    f"the row of {key!r} is not a mapping\nwrite what each answer is worth: {{ANSWER: NUMBER, ...}}",
                     _step(key),
                 )
         if ABSTENTION not in cells:
@@ -117,7 +117,7 @@ class CostMatrix(BaseModel):
         return [*rows, [ABSTENTION, self.abstention]]
 
     def check_square(self, values: tuple[Value, ...]) -> None:
-        """Raises, at its place under a scale's `costs`, where a row or column is missing or is no value of the scale."""
+        """Raises, at its place under a scale's `costs`, where a row or column is missing or is not a value of the scale."""
         if not values:
             raise wrong("only a scale with anchors can have costs\nremove them, or write anchors", "costs")
         if ABSTENTION in values:
@@ -138,7 +138,7 @@ def _check_names(names: list[Value], values: tuple[Value, ...], *at: Value) -> N
     for name in names:
         if name not in values:
             legal = [*map(str, values), *([] if at[1:] else [ABSTENTION])]
-            problem = f"{name!r} is no value of the scale\n{nearest(str(name), legal)}"
+            problem = f"{name!r} is not a value of the scale\n{nearest(str(name), legal)}"
             raise wrong(problem, *place, _step(name))
     for value in values:
         if value not in names:

@@ -150,7 +150,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
         place for place, number in enumerate(filled) if number >= min(2, usual) and 2 * number >= usual
     )
     notes = [
-        f"line {line}: passed over, above the header: {' '.join(filter(None, cells))[:60]}"
+        f"line {line}: skipped, above the header: {' '.join(filter(None, cells))[:60]}"
         for line, cells in rows[:top]
     ]
     (_, names), body = rows[top], rows[top + 1 :]
@@ -331,7 +331,9 @@ def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Shee
         stray = [(line, row) for line, row in given if score_of(row[column].strip()) is None]
         for line, row in stray:
             why = (
-                "not a number" if not row[column].strip()[:1].isdigit() else "not one score of a small scale"
+                "not a number"
+                if not row[column].strip()[:1].isdigit()
+                else "not a single score on a small scale"
             )
             notes.append(f"line {line}, {column!r}: {row[column].strip()!r} is left out: {why}")
             row[column] = ""

@@ -157,6 +157,6 @@ def _unreadable(file: Path) -> InvalidFile:
 def _too_large(file: Path) -> InvalidFile:
     """The error where the process that reads came to an end of its own: its cells do not fit into the memory that its size allows."""
     return InvalidFile(
-        f"{file}: takes more memory or time to read than a workbook of its size should",
-        remedy="remove cells far from the others, or save the sheet as .csv",
+        f"{file}: needs more memory or time than a workbook of its size should",
+        remedy="remove stray cells far from the data, or save the sheet as .csv",
     )

@@ -77,8 +77,8 @@ class Written:
             details = _in_file_order(error, self.lines)
             problems = [_explain(self.path, detail, model, self.lines) for detail in details[:_LISTED]]
             if len(details) > _LISTED:
-                rest_count = f"{self.path}: {len(details) - _LISTED:,} more things are wrong"
-                problems.append(InvalidFile(rest_count, remedy="mend these first"))
+                rest_count = f"{self.path}: {len(details) - _LISTED:,} more mistakes"
+                problems.append(InvalidFile(rest_count, remedy="correct these first"))
             return problems
         return []
 
@@ -323,7 +323,7 @@ class _Plain:
         if not isinstance(node, yaml.ScalarNode):
             raise self._error(node, "a key is a list or a mapping", "write a word before the colon")
         if node.value == "<<" and not node.style:
-            raise self._error(node, "the merge key << is not read here", "write the keys out")
+            raise self._error(node, "the merge key << is not allowed in these files", "write the keys out")
         self._count(node)
         key: Hashable = self._scalar(node)
         return key
@@ -345,7 +345,7 @@ class _Plain:
         if node.tag not in _COLLECTIONS:
             raise self._unknown_tag(node)
         if any(node is outer for outer in self._around):
-            raise self._error(node, "what stands here contains itself, by an alias", "write it out")
+            raise self._error(node, "this value contains itself through an alias", "write it out")
         self._around.append(node)
         if len(self._around) > DEEPEST:
             raise self._error(node, _TOO_DEEP, "write it flatter")
@@ -358,7 +358,7 @@ class _Plain:
 
     def _unknown_tag(self, node: yaml.Node) -> InvalidFile:
         tag = node.tag.replace(_CORE, "!!")
-        return self._error(node, f"the tag {tag[:80]!r} is not read here", "remove the tag")
+        return self._error(node, f"the tag {tag[:80]!r} is not allowed in these files", "remove the tag")
 
     def _error(self, node: yaml.Node, problem: str, remedy: str) -> InvalidFile:
         return InvalidFile(f"{self._path}:{node.start_mark.line + 1}: {problem}", remedy=remedy)

@@ -32,7 +32,7 @@ def flows_figure(jurors: Sequence[str], found: Sequence[Flow], label: str) -> Fi
         shapes.append(circle(x, y, 8, INK))
         shapes.append(text(x, y + (-13 if y < CENTRE[1] else 21), clip(juror, 14), anchor="middle"))
     told = [f"{flow.mover} towards {flow.source} {flow.credit:.1f}" for flow in found]
-    return Figure("", [Picture(WIDTH, HEIGHT, shapes)], f"{label}: {'; '.join(told) or 'nobody moved'}")
+    return Figure("", [Picture(WIDTH, HEIGHT, shapes)], f"{label}: {'; '.join(told) or 'no juror moved'}")
 
 
 def _arrow(start: XY, end: XY, flow: Flow, thick: float) -> Shape:

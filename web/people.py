@@ -107,7 +107,7 @@ def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
     known = {rating.case for rating in ratings} if unfinished else set(cases)
     others = dict.fromkeys(rating.attribute for rating in ratings if rating.attribute not in questions)
     unknown = (
-        [f"not asked of the juries, and shown on the cases' pages alone: {', '.join(others)}"]
+        [f"not asked of the juries, and shown only on the cases' pages: {', '.join(others)}"]
         if others
         else []
     )

@@ -149,7 +149,7 @@ class Inspector:
                 "s",
                 _document_view(self.study, study_view),
                 there=lambda: self.study.there,
-                absent="This run is no study's.",
+                absent="This run does not belong to a study.",
             ),
             Page(
                 "systems",
@@ -260,7 +260,7 @@ class Inspector:
         read = self.reader.read(case, request.query.get("in_arm", ""))
         pair = beside_parent(self.store, read.verdict)
         if pair is None:
-            raise NotThere("This deliberation replays none, or the run that it replays is gone.")
+            raise NotThere("This deliberation is not a replay, or the run that it replays is gone.")
         sides = [(pair.before, read.rubric), (pair.after, read.rubric)]
         main = comparison_view(search, (), self.store.case(case), sides, pair)
         return self._page(f"{case}: {pair.change}", "compare", search, main)
@@ -424,7 +424,7 @@ def guarded_app(token: str) -> web.Application:
         if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
             return _refusal(403, "This inspector answers only at the address it printed.")
         if request.method not in ("GET", "HEAD"):
-            return _refusal(405, "The inspector only shows; it changes nothing.", {"Allow": "GET, HEAD"})
+            return _refusal(405, "The inspector is read-only.", {"Allow": "GET, HEAD"})
         given = request.path.partition("/")[2].partition("/")[0]
         if not hmac.compare_digest(given.encode(), token.encode()):
             return _refusal(403, "Open the whole address that venire inspect printed: it holds a token.")
@@ -456,7 +456,7 @@ def static_handlers() -> dict[str, Handler]:
 
 def redaction_note(store: Store) -> Html | None:
     """A paragraph that says the run is redacted; None for any other."""
-    told = "This run was made with --redact: words were not kept, only marks of them."
+    told = "This run was made with --redact: the words were not stored, only placeholders."
     return element("p", {"class": "quiet"}, told) if store.redacted else None
 
 

@@ -98,7 +98,7 @@ class BatchClient(ModelClient):
         waiting = [answer for _, answer in self._waiting.values()]
         if self._out:
             self._settings.say(
-                f"{len(self._out)} requests are out in batches: the same command picks them up"
+                f"{len(self._out)} requests are waiting in batches at the provider: the same command collects them"
             )
         for answer in [*waiting, *self._out.values()]:
             if not answer.done():
@@ -175,7 +175,7 @@ class BatchClient(ModelClient):
         if batch is None:
             await self._send(part)
         else:
-            self._settings.say(f"picks up a batch of {len(noted['requests'])} requests that was out")
+            self._settings.say(f"collecting a batch of {len(noted['requests'])} requests sent earlier")
             await self._wait(batch, part)
 
     async def _wait(self, batch: str, part: Waiting) -> None:

@@ -196,7 +196,7 @@ class Endpoint:
         return self._session
 
     def _refusal(self, status: int) -> ProxyFailure:
-        return ProxyFailure(f"the proxy does not open the way (HTTP {status}): {self._proxy_name}", status)
+        return ProxyFailure(f"the proxy refused the connection (HTTP {status}): {self._proxy_name}", status)
 
     @property
     def _proxy_name(self) -> str:
@@ -221,7 +221,7 @@ def environment_proxy(url: URL) -> URL | None:
     if address.scheme not in ("http", "https") or not address.host:
         # What it says is not repeated: it may hold a password.
         raise VenireError(
-            f"the proxy for {url.scheme} in the environment is none that speaks HTTP",
+            f"the proxy for {url.scheme} in the environment is not an HTTP proxy",
             remedy=f"export {url.scheme.upper()}_PROXY=http://HOST:PORT, or name {host} in NO_PROXY",
         )
     return address
@@ -242,12 +242,12 @@ def inflate(body: bytes, encoding: str, longest: int) -> bytes:
     if encoding == "identity":
         return body
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise ConnectionError(f"the answer is in an encoding that nobody asked for: {encoding[:30]!r}")
+        raise ConnectionError(f"the answer uses an encoding that was not requested: {encoding[:30]!r}")
     inflating = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     try:
         body = inflating.decompress(body, longest + 1)
     except zlib.error:
-        raise ConnectionError("the answer is not compressed as it says") from None
+        raise ConnectionError("the answer is not compressed in the way that its header says") from None
     if len(body) > longest:
         raise AnswerTooLong
     if not inflating.eof:

@@ -54,9 +54,7 @@ class LensClient(ModelClient):
         for name in subject.asked:
             reading = self._read(subject, name)
             if reading is None:
-                raise ModelFailure(
-                    "refused", f"lens/{self.name} sees nothing in this case that bears on {name}"
-                )
+                raise ModelFailure("refused", f"lens/{self.name} finds nothing in this case about {name}")
             vote = {
                 "rationale": reading.rationale,
                 "evidence": list(reading.quotes),

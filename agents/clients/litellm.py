@@ -122,7 +122,7 @@ class LiteLLMClient(ModelClient):
             litellm.get_llm_provider(model)
         except litellm.exceptions.BadRequestError:
             raise VenireError(
-                f"the model {model!r} is of no provider that LiteLLM knows",
+                f"the model {model!r} names no provider that LiteLLM knows",
                 remedy="write it as PROVIDER/NAME, for example openai/gpt-4o-mini; or server/NAME with base_url",
             ) from None
 
@@ -168,7 +168,7 @@ class LiteLLMClient(ModelClient):
         if package := _MISSING_PACKAGE.match(said):
             return AccessRefused(f"LiteLLM needs the package {package[1]} for it")
         if _NO_CREDENTIALS.match(said):
-            return AccessRefused(f"it was given no credentials: {detail}")
+            return AccessRefused(f"no credentials were given: {detail}")
         if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):
             return ModelFailure("refused", detail)
         if status in BUSY or status >= 500 or isinstance(error, litellm.exceptions.APIConnectionError):

@@ -157,10 +157,10 @@ def provider_of(model: str, *, given_address: bool) -> tuple[str, str]:
     if slash:
         known = nearest(prefix, sorted(PROVIDERS))
         meant = known if known.startswith("did") else ""
-        problem = f"{prefix!r} in {model!r} is no provider that LiteLLM knows"
+        problem = f"{prefix!r} in {model!r} is not a provider that LiteLLM knows"
     else:
         meant = ""
-        problem = f"the model {model!r} is of no provider that LiteLLM knows"
+        problem = f"the model {model!r} names no provider that LiteLLM knows"
     remedy = "write it as PROVIDER/NAME, for example openai/gpt-4o-mini; or server/NAME with base_url"
     raise ModelUnreachable(problem, remedy=f"{meant} {remedy}".strip())
 

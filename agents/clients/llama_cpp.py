@@ -168,7 +168,7 @@ def try_loading(path: Path, adapter: Adapter | None, context: int) -> None:
         )
         problem = "" if tried.returncode == 0 else "llama.cpp cannot run it"
     except subprocess.TimeoutExpired:
-        problem = "llama.cpp does not come to an end with it"
+        problem = "llama.cpp does not finish with it"
     if problem:
         with_adapter = f" with {adapter.path.name}" if adapter else ""
         raise VenireError(

@@ -74,7 +74,7 @@ class LocalEngine(ABC):
 def check_awaited(gone: threading.Event) -> None:
     """Raise where nobody waits for the answer any more."""
     if gone.is_set():
-        raise ModelFailure("unavailable", "nobody waits for this answer any more")
+        raise ModelFailure("unavailable", "this answer is no longer needed")
 
 
 def most_tokens(request: Request, schema: dict[str, Any] | None, prompt: int, context: int) -> int:

@@ -85,7 +85,7 @@ class ModelServer:
             return Endpoint(url, self.headers)
         except ValueError:
             raise ModelUnreachable(
-                f"there is no such address as the one at which {self.model!r} is to be asked",
+                f"the address of the model {self.model!r} is not valid",
                 remedy=f"write it as http://HOST:PORT/v1 or https://HOST/v1 ({self.where})",
             ) from None
 
@@ -292,7 +292,7 @@ def _is_among(name: str, models: tuple[str, ...]) -> bool:
 def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
     remedy = f"start the server, or correct its address ({server.where})"
     if server.hosted:
-        remedy = f"check the way to the Internet, or correct the address ({server.where})"
+        remedy = f"check the network connection, or correct the address ({server.where})"
     remedy = files_remedy(remedy, error)
     why = str(error) or type(error).__name__
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -305,7 +305,7 @@ def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
     elif isinstance(error, TimeoutError):
         why = f"no connection within {CONNECT_SECONDS:g} s"
     elif isinstance(error, socket.gaierror):
-        why = "its host is not known"
+        why = "its host name cannot be resolved"
     elif isinstance(error, ConnectionRefusedError):
         why = "connection refused"
     return ModelUnreachable(

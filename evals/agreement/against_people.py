@@ -42,7 +42,7 @@ def coefficients(grid: Matrix, scale: Scale) -> dict[str, Estimate]:
         grid: The raters `arm` and `people` as `sheet.pairs` lays them out.
     """
     if not grid.cases:
-        return nothing("no case has both the arm's score and one of people")
+        return nothing("no case was scored by both the arm and people")
     jackknife = AGAINST_PEOPLE
     if not scale.numeric:
         return nothing("needs numbers; the values are words", n=len(grid.cases)) | {
@@ -74,7 +74,7 @@ def icc3k_cells(grid: Matrix, interval: Interval) -> dict[str, float | int | str
     estimate = (
         icc(grid, form="icc3k", interval=interval, jackknife=AGAINST_PEOPLE)
         if grid.cases
-        else undefined("no case has both the arm's score and one of people", method="icc3k")
+        else undefined("no case was scored by both the arm and people", method="icc3k")
     )
     cells = (estimate.value, estimate.low, estimate.high, estimate.n, estimate.note)
     return dict(zip(ICC_COLUMNS, cells, strict=True))
@@ -93,7 +93,7 @@ def _on_scale(grid: Matrix, scale: Scale) -> tuple[Matrix, str]:
     moved_count = int((legal != grid.values).sum())
     if not moved_count:
         return grid, ""
-    return replace(grid, values=legal), f"{moved_count} scores between two values went to the nearest"
+    return replace(grid, values=legal), f"{moved_count} scores between two values were moved to the nearest"
 
 
 def _with(estimate: Estimate, note: str) -> Estimate:

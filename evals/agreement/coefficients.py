@@ -138,7 +138,7 @@ class Coefficient:
 
 
 def is_text(values: pd.Series) -> bool:
-    """Whether any of the values is no number."""
+    """Whether any of the values is not a number."""
     return bool(pd.to_numeric(values, errors="coerce").isna().any())
 
 
@@ -193,7 +193,10 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
         return Choice(None, "no case has the ratings of two raters")
     share = float(rated["value"].value_counts(normalize=True).iloc[0])
     if share == 1:
-        return Choice(None, "everyone gave one value throughout: say that, for no coefficient can")
+        return Choice(
+            None,
+            "all raters gave the same value to every case: report that, because no coefficient is defined",
+        )
     complete = len(rated) == raters * cases
     words = is_text(rated["value"])
     unordered = level in ("nominal", "binary") or (level is None and words)
@@ -202,7 +205,7 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
     for name, reason in _candidates(unordered, short, complete, raters, share):
         if name in found and found[name].defined:
             return Choice(name, f"{design}; {reason}")
-    return Choice(None, "no coefficient that fits the design is defined; the table says why")
+    return Choice(None, "no coefficient that fits this design is defined; the table says why")
 
 
 def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:

@@ -252,7 +252,9 @@ def agreement_page(agreement: Agreement) -> str:
     if agreement.notes:
         body.append(section("notes", items(agreement.notes, "notes")))
     cases = max((e.n for e in agreement.overall.values() if not math.isnan(e.value)), default=0)
-    subtitle = f"up to {cases} rated units; 95% intervals; a coefficient reads as a band where its whole interval does"
+    subtitle = (
+        f"up to {cases} rated units; 95% intervals; a band is named only if the whole interval lies in it"
+    )
     return page("Agreement of raters", subtitle, body)
 
 
@@ -290,7 +292,7 @@ def report_lines(agreement: Agreement) -> list[str]:
     lines = []
     for choice, names in names_by_choice.items():
         if choice.coefficient is None:
-            lines.append(f"{', '.join(names)}: nothing to report: {choice.why}")
+            lines.append(f"{', '.join(names)}: no coefficient to report: {choice.why}")
             continue
         values = ", ".join(
             f"{name} {estimate_words(agreement.attributes[name][choice.coefficient])}" for name in names

@@ -170,7 +170,7 @@ def _sentences(
             f"{estimate_phrase(estimates['accuracy'])} against people, n = {estimates['accuracy'].n}{silence}."
         )
         if constant and (gain := estimates["over_constant"]).defined:
-            doubt = "" if gain.low > 0 or gain.high < 0 else ", which is not told apart from 0"
+            doubt = "" if gain.low > 0 or gain.high < 0 else ", which is not statistically significant"
             comparative = "more" if gain.value >= 0 else "less"
             size = f"{abs(gain.value):.3f} {comparative}" + ("" if math.isnan(gain.low) else f" ({gain.low:+.2f} to {gain.high:+.2f})")  # fmt: skip
             yield f"{name}: {rater.name} earns {size} a case than {constant!r}{doubt}."
@@ -182,7 +182,7 @@ def _sentences(
         ]
         people = [f"{r.name} {scored[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
         people_words = f"; people against each other: {', '.join(people)}" if people else ""
-        yield f"{name}, by its costs: {', '.join(earnings)}{people_words}. What pays best without looking is {constant!r}."
+        yield f"{name}, by its costs: {', '.join(earnings)}{people_words}. The best constant answer is {constant!r}."
 
 
 def _class_counts(counts: IntArray, place: int) -> dict[str, int]:

@@ -69,7 +69,7 @@ def grids(marks: Marks) -> dict[str, tuple[str, pd.DataFrame]]:
 
 
 def correlations(marks: Marks) -> pd.DataFrame:
-    """One row for each evaluator and two attributes: Spearman's rho over the cases, good being high on both."""
+    """One row for each evaluator and two attributes: Spearman's rho over the cases, with high as good on both."""
     rows = []
     for evaluator, (kind, wide) in grids(marks).items():
         values = wide.to_numpy(float)
@@ -108,7 +108,11 @@ def halo(marks: Marks) -> pd.DataFrame:
         }
         row["answers"] = marks.answers.get(evaluator, 1.0)
         if people is None or wide.shape[1] < 2:
-            reason = "nobody rated the cases" if people is None else "one attribute correlates with nothing"
+            reason = (
+                "no person rated the cases"
+                if people is None
+                else "only one attribute, so there is nothing to correlate"
+            )
             estimate: Estimate = undefined(reason, method=METHOD, n=len(wide))
             mean = _mean(_table(_ranks(wide.to_numpy(float)))) if wide.shape[1] > 1 else np.nan
             rows.append({**row, "mean": mean, **_cells(estimate)})
@@ -137,7 +141,7 @@ def halo(marks: Marks) -> pd.DataFrame:
             method=METHOD,
             otherwise="too few cases or values to correlate"
             if rated.any()
-            else "nobody else rated these cases",
+            else "no other person rated these cases",
         )
         row |= {"p": p, "apart": float(np.sqrt((gaps[is_known] ** 2).mean())) if is_known.any() else np.nan}
         row |= {"mean": _mean(own_rhos), "people": _mean(people_rhos)}
@@ -161,7 +165,7 @@ def _spearman(pair_values: FloatArray, known_rho: float | None) -> tuple[float, 
     if len(pair_values) < LEAST:
         return np.nan, f"{len(pair_values)} cases have both; {LEAST} are needed"
     if not np.ptp(pair_values, axis=0).all():
-        return np.nan, "one value throughout, so there is nothing to correlate"
+        return np.nan, "the same value for every case, so there is nothing to correlate"
     return float(_table(_ranks(pair_values))[0]) if known_rho is None else known_rho, ""
 
 
@@ -278,7 +282,7 @@ def consistency_section(marks: Marks) -> Section:
     """The correlations among attributes, evaluator by evaluator, and whether anyone's are a halo."""
     names = marks.attributes()
     if len(names) < 2:
-        reason = "One attribute with an order correlates with nothing: internal consistency needs two."
+        reason = "Internal consistency needs two attributes with an order, and there is one."
         return Section("consistency", TITLE, (reason,))
     rho_table, summary = correlations(marks), halo(marks)
     arm_rows = summary[summary["kind"].isin(["jury", "single judge"])]
@@ -286,14 +290,14 @@ def consistency_section(marks: Marks) -> Section:
     jurors = summary[(summary["kind"] == "juror") & (summary["p_holm"] < LEVEL)]
     sentences += [_sentence(row) for row in jurors.to_dict("records")]
     unrated = [name for name in names if marks.reference().xs(name, level="attribute").isna().all()]
-    notes = (f"rated by no person, so not compared: {', '.join(unrated)}",) if unrated else ()
+    notes = (f"not rated by any person, so not compared: {', '.join(unrated)}",) if unrated else ()
     return Section(
         "consistency",
         TITLE,
         tuple(sentences) or ("No arm has marks on two attributes of the same cases.",),
         {"halo": summary, "correlations": rho_table},
         {
-            "Spearman's rho between every two attributes, evaluator by evaluator, good being high on both.": correlation_figure(
+            "Spearman's rho between every two attributes, evaluator by evaluator, with high as good on both.": correlation_figure(
                 rho_table, names
             )
         },
@@ -310,10 +314,10 @@ def consistency_section(marks: Marks) -> Section:
 
 def _sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["difference"]):
-        return f"{row['evaluator']}: internal consistency cannot be set against people's ({row['note']})."
+        return f"{row['evaluator']}: internal consistency cannot be compared with people's ({row['note']})."
     if row["note"].startswith("no test"):
         return (
-            f"Whether {row['evaluator']}'s attributes go together more than people's is not told: mean rho {row['mean']:.2f} against "
+            f"Whether {row['evaluator']}'s attributes go together more than people's cannot be tested: mean rho {row['mean']:.2f} against "
             f"{row['people']:.2f}, but {row['note'].removeprefix('no test: ')}."
         )
     size = (
@@ -324,7 +328,7 @@ def _sentence(row: dict[Any, Any]) -> str:
     if not row["p_holm"] < LEVEL:
         return f"{row['evaluator']}'s attributes are not shown to go together more or less than people's: {size}."
     if row["difference"] > 0 and row["mean"] < NEAR_ZERO:
-        return f"{row['evaluator']}'s attributes go together more than people's, but hardly at all, which is no halo: {size}."
+        return f"{row['evaluator']}'s attributes go together slightly more than people's, too little for a halo: {size}."
     if row["difference"] > 0:
         return f"{row['evaluator']}'s attributes go together more than people's, as under a halo: {size}."
     return f"{row['evaluator']}'s attributes go together less than people's: {size}."

@@ -89,7 +89,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     pooled, wrong, outputs = _pooled_marks(marks, label)
     labelled = wrong.dropna()
     if not 0 < labelled.sum() < len(labelled):
-        sentence = f"Detection cannot be told: {int(labelled.sum())} of {len(labelled)} cases with a label are wrong."
+        sentence = f"Detection cannot be tested: {int(labelled.sum())} of {len(labelled)} cases with a label are wrong."
         return Section("detection", TITLE, (sentence,))
     areas, saved_rows, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
     for arm in marks.arms:
@@ -99,7 +99,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         keys = -mark.to_numpy(float)
         cluster, _ = pd.factorize(pooled.clusters.reindex(mark.index))
         grid = Matrix(np.column_stack([keys, error]), tuple(mark.index), (), cluster.astype(np.int64))
-        reason = "every labelled case that the arm scored is wrong, or none"
+        reason = "all labelled cases that the arm scored are wrong, or none is"
         estimate = Jackknife().estimate(
             area_statistic, grid, method="area under the detection curve", otherwise=reason
         )
@@ -119,7 +119,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
             )
         )
         if not estimate.defined:
-            sentences.append(f"{arm}: detection cannot be told ({estimate.note}).")
+            sentences.append(f"{arm}: detection cannot be tested ({estimate.note}).")
             continue
         rows = _saved_rows(arm, keys, error, grid, draws)
         saved_rows += rows
@@ -144,7 +144,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     methods = (
         f"A case's score is the mean of {attribute_words}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(labelled)} labelled cases). Cases are "
         f"reviewed from the lowest score up, ties at once. `area` is that under the curve of the share of wrong cases found against the share of cases reviewed: "
-        f"0.5 in random order, and at the most 1 less half the share of wrong cases; it is not the area under a ROC curve. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
+        f"0.5 in random order, and at most 1 less half the share of wrong cases; it is not the area under a ROC curve. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
         f"in random order that is one minus the recall. Intervals: the jackknife's over cases or their groups; of the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
     return Section("detection", TITLE, tuple(sentences), tables, figures, methods)

@@ -82,9 +82,9 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     rhos, note = _correlations(is_right)
     number = effective_number(rhos)
     if not note and np.isnan(number.kish):
-        note = "jurors err so far apart that no number of independent votes is as good"
+        note = "the jurors' errors are so different that no number of independent votes is as good"
     elif not note and number.kish > len(names):
-        note = f"worth more than their number, since their being right correlates negatively ({number.correlation:.2f})"
+        note = f"worth more than their number, because their being right is negatively correlated ({number.correlation:.2f})"
     return EffectiveVotes(
         len(names),
         len(wide),
@@ -179,7 +179,7 @@ def _correlations(is_right: FloatArray) -> tuple[FloatArray, str]:
     if cases < LEAST:
         return (
             rhos,
-            f"{count_words(cases, 'case')} with a label: too few to tell what jurors are worth together",
+            f"{count_words(cases, 'case')} with a label: too few to estimate what the jurors are worth together",
         )
     is_constant = np.array([len(set(column[~np.isnan(column)])) == 1 for column in is_right.T], dtype=bool)
     pairs = np.triu_indices(k, 1)

@@ -23,8 +23,8 @@ from .win_rates import Record, Ties, WinRates, win_rates, win_rates_answer, win_
 
 EFFECTS = ("position", "label", "length")
 SEATS = "all seats"
-_FIXED = "not identifiable: position and label never varied apart (output A was always shown first)"
-_NOBODY = "not identifiable: no one order lies behind it (seats were shown the outputs in different orders)"
+_FIXED = "not identifiable: output A was always shown first, so position and label cannot be separated"
+_NOBODY = "not identifiable: the seats were shown the outputs in different orders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _bias(who: str, stage: str, rows: pd.DataFrame) -> Bias:
     elif abs(shown.sum()) == len(rows):
         position = label = undefined(_FIXED, method=DAVIDSON, n=len(rows))
     if not spread > 0:
-        longer = undefined("the lengths are not known, or never differ", method=DAVIDSON, n=len(rows))
+        longer = undefined("the lengths are unknown or never differ", method=DAVIDSON, n=len(rows))
     return Bias(who, stage, position, label, longer, fit.ties, int(rows["contradicts"].sum()))
 
 
@@ -260,11 +260,11 @@ def pair_sentences(report: PairReport) -> list[str]:
     told += [f"{where}: {note}." for note, where in reasons.items()]
     if report.circles.triples:
         told.append(
-            f"{report.circles.circles} of {report.circles.triples} triples of systems are circles (a over b over c over a); by chance a quarter would be."
+            f"{report.circles.circles} of {report.circles.triples} triples of systems are circular (a over b over c over a); a quarter would be by chance."
         )
     if report.equal:
         told.append(
-            f"{report.equal} {'pair is' if report.equal == 1 else 'pairs are'} of two equal outputs: a preference there is for an order or a label."
+            f"{report.equal} {'pair is' if report.equal == 1 else 'pairs are'} of two equal outputs; a preference there can only come from order or label."
         )
     return told
 

@@ -82,9 +82,7 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
                 rank_agreement(scored, seed=draws.seed, resamples=draws.resamples).assign(arm=arm, by=by)
             )
     if not ranks:
-        sentence = (
-            "The cases name systems, but no arm shares scores of two of them with people: nothing is ranked."
-        )
+        sentence = "No arm and people both scored two or more systems, so nothing is ranked."
         return Section("ranking", "Ranking of systems", (sentence,), notes=tuple(notes))
     all_ranks, agreed = (pd.concat(tables, ignore_index=True) for tables in (ranks, taus))
     thin = all_ranks[all_ranks["n"] < FEW]
@@ -101,8 +99,8 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
             "agreement": agreed[[*keys, *(c for c in agreed if c not in keys)]],
         },
         figures={
-            "Rank of each system by people, by the arm as it is and calibrated, with the middle 95% of ranks over resamples; "
-            "hollow, too few cases to say.": ranks_figure(all_ranks)
+            "Rank of each system by people, by the arm before and after calibration, with the middle 95% of ranks over resamples; "
+            "hollow: too few cases for an interval.": ranks_figure(all_ranks)
         },
         methods=(
             "Systems are ranked by the mean of each composite over their cases (where the rubric has none, of the mean of the "
@@ -142,16 +140,16 @@ def _sentences(all_ranks: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
         as_is, calibrated_row = row_by_side["before"], row_by_side["after"]
         if pd.isna(as_is["tau"]):
             sentences.append(
-                f"{arm} ranks {as_is['systems']} systems by {by}, but with no Kendall's tau with people's ranking: {as_is['note']}."
+                f"{arm} ranks {as_is['systems']} systems by {by}; Kendall's tau with people's ranking is undefined: {as_is['note']}."
             )
             continue
         calibrated = "" if pd.isna(calibrated_row["tau"]) else f", {_tau_words(calibrated_row)} calibrated"
         tied = int(arm_ranks[arm_ranks["side"] == "before"]["tied"].sum())
         sentences.append(
             f"{arm} ranks {as_is['systems']} systems by {by} with a Kendall's tau of {_tau_words(as_is)} with people's ranking"
-            f"{calibrated}. {_top(arm_ranks, str(arm))} By people's own scores {sure} of {len(people)} ranks are sure to within one place"
+            f"{calibrated}. {_top(arm_ranks, str(arm))} By people's own scores {sure} of {len(people)} ranks are certain to within one place"
             + (f"; {arm} ties {tied} of them." if tied else ".")
-            + (" So few systems allow few values of tau." if as_is["systems"] < 5 else "")
+            + (" With so few systems, tau can take only a few values." if as_is["systems"] < 5 else "")
         )
     return sentences
 

@@ -66,7 +66,7 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
     silent = [arm for arm, part in zip(scores, parts, strict=True) if part.empty]
     notes = [f"{arm} shares no case with people and the second panel: not compared" for arm in silent]
     if wins.empty:
-        sentence = f"The second panel ({', '.join(names)}) shares no scored case with an arm and the first: nothing is compared."
+        sentence = f"The second panel ({', '.join(names)}) shares no scored case with an arm and the first panel, so nothing is compared."
         return Section("rescore", title, (sentence,), notes=tuple(notes))
     return Section(
         name="rescore",
@@ -75,7 +75,7 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
         tables={"wins": wins},
         methods=(
             f"The second panel is the reference, made as the first's, of {', '.join(names)}, who are not part of the reference. On the cases that it, the arm and "
-            "the first panel scored, arm and second panel are each held against the first; the win rate is the share of "
+            "the first panel scored, arm and second panel are each compared with the first; the win rate is the share of "
             f"{draws.resamples} resamples of cases or their groups in which the arm comes nearer (ties count half), the advantage is the arm's "
             "measure minus the panel's, turned so that more is nearer (of offsets, their sizes). Calibrated scores are out of fold.",
         ),

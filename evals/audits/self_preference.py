@@ -131,9 +131,13 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
     providers = _providers(votes, systems, judging, producing)
     notes = []
     if nameless := sorted(name for name, of in judging.items() if not of):
-        notes.append(f"jurors whose provider their name does not tell, and left out: {_some(nameless)}")
+        notes.append(
+            f"jurors left out, because their provider cannot be recognised from the name: {_some(nameless)}"
+        )
     if unknown := sorted(name for name, of in producing.items() if not of):
-        notes.append(f"systems taken as no juror's own, as their names tell no provider: {_some(unknown)}")
+        notes.append(
+            f"systems counted as no juror's own, because their provider cannot be recognised from the name: {_some(unknown)}"
+        )
     votes = votes[votes["juror"].map(judging) != ""]
     own = votes["juror"].map(judging) == votes["system"].map(producing)
     votes = votes.assign(same=own.to_numpy(float))
@@ -223,7 +227,7 @@ def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
             return "no juror shares a provider with a system it judged"
         return "no case was judged by a juror of its own provider and by one of another"
     if votes["juror"].nunique() < 2:
-        return "one juror's model alone"
+        return "only one juror model"
     return ""
 
 
@@ -283,7 +287,7 @@ def _additive(cells: pd.DataFrame) -> FloatArray:
 
 def _no_fit(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
     why = (
-        f"{count_words(rows['juror'].nunique(), 'juror')} and {count_words(rows['system'].nunique(), 'system')} are too few to tell favour from one "
+        f"{count_words(rows['juror'].nunique(), 'juror')} and {count_words(rows['system'].nunique(), 'system')} are too few to separate favour for a provider from one "
         "juror's liking for one system; more systems are needed"
     )
     nothing = {name: undefined(why, method=METHOD, n=len(rows)) for name in own}
@@ -347,7 +351,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
         "providers": found.providers,
     }
     if found.why:
-        sentence = f"Self-preference cannot be told: {found.why}."
+        sentence = f"Self-preference cannot be tested: {found.why}."
         return Section("self_preference", TITLE, (sentence,), tables, notes=found.notes)
     everyone = found.effects[found.effects["juror"] == ALL].to_dict("records")
     jurors = found.effects[found.effects["juror"] != ALL].to_dict("records")
@@ -357,7 +361,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
     if rest and len(sentences) == 1:
         largest = max(rest, key=lambda row: abs(row["value"]))
         sentences.append(
-            f"On no single attribute is it told from chance; it is largest on {largest['attribute']} ({largest['value']:+.2f} points)."
+            f"It is not statistically significant on any single attribute; it is largest on {largest['attribute']} ({largest['value']:+.2f} points)."
         )
     sentences += [_sentence(row) for row in jurors if row["p_holm"] < LEVEL]
     for model, words in FIXED_WORDS.items():
@@ -397,7 +401,7 @@ def _sentence(row: dict[Any, Any]) -> str:
     who = "Jurors" if row["juror"] == ALL else row["juror"]
     if math.isnan(row["value"]):
         whose = "" if row["juror"] == ALL else f" of {row['juror']}"
-        return f"Self-preference{whose} on {row['attribute']} cannot be told: {row['note']}."
+        return f"Self-preference{whose} on {row['attribute']} cannot be tested: {row['note']}."
     size = (
         f"{row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
         f"were of one's own, Holm-corrected {p_words(row['p_holm'])})"

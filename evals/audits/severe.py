@@ -29,7 +29,7 @@ LOWER = [
 ]
 PAIRS = ["arm", "first", "second", "harmful", "both", "expected", "phi", "p", "p_holm", "note"]
 JURIES = ["arm", "jurors", "harmful", "any", "most", "expected", "low", "high", "p", "note"]
-FLAT = "a juror made no severe error, or nothing else"
+FLAT = "a juror made no severe errors, or only severe errors"
 ROW = 22
 SHADES = dict(
     zip(("jury", "single judge", "juror", "person", "second panel", "seated person"), COLOURS, strict=False)
@@ -79,7 +79,7 @@ def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
                 judgements = rows[~np.isnan(rows[:, place]), place]
                 n, k = len(judgements), int(judgements.sum())
                 low, high = credible(k, n) if n else (np.nan, np.nan)
-                note = "" if n else "judged nothing that people call harmful"
+                note = "" if n else "judged no case that people call harmful"
                 rate = k / n if n else np.nan
                 rows_found.append((evaluator, marks.kinds[evaluator], attribute, n, k, rate, low, high, note))
     return pd.DataFrame(rows_found, columns=RATES)
@@ -246,7 +246,7 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     )
     if not overall["harmful"].any():
         by = "" if severity.attribute is None else f" by {severity.attribute}"
-        reason = f"People call no case harmful{by} that anybody judged, so severe errors cannot be told."
+        reason = f"People call no case harmful{by} that anybody judged, so severe errors cannot be counted."
         return Section("severe", "Severe errors: harm called safe", (reason,), tables, methods=methods)
     sentences = [
         _rate(row, severity.attribute)

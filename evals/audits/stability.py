@@ -40,7 +40,7 @@ ENOUGH = ["judge", "attribute", "repeats", "enough", "note"]
 ACROSS = 3
 MOST = 6
 """Judges drawn; the table holds the rest."""
-TITLE = "Stability: the same judge, the same case, again"
+TITLE = "Stability: repeated scores of the same case"
 
 
 def scatter(evidence: Evidence) -> pd.DataFrame:
@@ -154,9 +154,9 @@ def enough_repeats(evidence: Evidence) -> pd.DataFrame:
         repeat_variance, between = _components(grid)
         k = grid.shape[1]
         if repeat_variance == 0:
-            rows.append((judge, attribute, k, 1.0, "every repeat gave the same"))
+            rows.append((judge, attribute, k, 1.0, "all repeats gave the same score"))
         elif between == 0:
-            rows.append((judge, attribute, k, np.nan, "cases do not differ by more than repeats do"))
+            rows.append((judge, attribute, k, np.nan, "cases differ no more than repeats do"))
         else:
             fewest = max(1, int(np.ceil(RELIABLE / (1 - RELIABLE) * repeat_variance / between - 1e-9)))
             rows.append((judge, attribute, k, float(fewest), "more than were made" if fewest > k else ""))
@@ -236,7 +236,7 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
     """How far repeats scatter, against people's scatter, and how many repeats are enough."""
     by_case = scatter(evidence)
     if set(by_case["judge"]) <= {PEOPLE}:
-        reason = "No seat judged a case twice, so stability cannot be told: run a single judge with `repeats` of 2 or more."
+        reason = "No seat judged a case twice, so stability cannot be measured: run a single judge with `repeats` of 2 or more."
         return Section("stability", TITLE, (reason,))
     pooled = pooling(evidence.questions).names
     judges = judges_scatter(by_case, evidence.groups)
@@ -274,11 +274,11 @@ def _judge(judge: str, rows: Any) -> str:
 
 def _steadier(row: dict[Any, Any]) -> str:
     if row["difference"] != row["difference"]:
-        return f"{row['first']} and {row['second']} cannot be compared in scatter: {row['note']}."
+        return f"{row['first']} and {row['second']} cannot be compared in stability: {row['note']}."
     size = f"SD {row['difference']:+.2f} ({interval_phrase(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
     size += f", Holm-corrected {p_words(row['p_holm'])})" if row["p_holm"] == row["p_holm"] else ")"
     if not row["p_holm"] < LEVEL:
-        return f"{row['first']} does not scatter demonstrably more or less than {row['second']}: {size}."
+        return f"{row['first']} is not shown to scatter more or less than {row['second']}: {size}."
     verb = "scatters less" if row["difference"] < 0 else "scatters more"
     return f"{row['first']} {verb} than {row['second']}: {size}."
 
@@ -287,9 +287,7 @@ def _enough(judge: str, rows: Any) -> str:
     answered = rows.dropna(subset=["enough"])
     repeats_made = int(rows["repeats"].max())
     if answered.empty:
-        return (
-            f"No number of repeats of {judge} would be enough: cases do not differ by more than repeats do."
-        )
+        return f"No number of repeats of {judge} would be enough: cases differ no more than repeats do."
     neediest = answered.loc[answered["enough"].idxmax()]
     repeat_words = "1 repeat is" if neediest["enough"] == 1 else f"{neediest['enough']:.0f} repeats are"
     sentence = f"{repeat_words} enough for {judge} on every attribute"

@@ -1,4 +1,4 @@
-"""May the jury stand in for a person? The alternative-annotator test.
+"""Can the jury replace a person? The alternative-annotator test.
 
 One person after another is left out: is the jury closer to the others than that person is? A jury costs less than a person, so it may be
 a little worse, by `epsilon`. The jury passes if that is shown of half of the people or more, false discoveries held down.
@@ -34,7 +34,7 @@ FEWEST_CASES = 30
 EPSILON = 0.15
 PASSED = 0.5
 """The share of people whom the jury must be shown to be able to replace."""
-TITLE = "May the jury stand in for a person?"
+TITLE = "Can the jury replace a person?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def alternative_annotator(
     """
     columns = ["person", "n", "jury", "person_share", "p", "jury_wins"]
     if people.shape[1] < FEWEST_PEOPLE:
-        reason = f"{people.shape[1]} people rated: {FEWEST_PEOPLE} are needed, so that there are others to be close to"
+        reason = f"{people.shape[1]} people rated; {FEWEST_PEOPLE} are needed"
         return AlternativeAnnotator(pd.DataFrame(columns=columns), epsilon, math.nan, math.nan, note=reason)
     values, machine = people.to_numpy(float), jury.to_numpy(float)
     clusters, code = np.unique(np.arange(len(values)) if cluster is None else cluster, return_inverse=True)
@@ -225,11 +225,11 @@ def stand_in_section(evidence: Evidence, draws: Draws) -> Section | None:
 def stand_in_sentence(arm: str, attribute: str, found: AlternativeAnnotator) -> str:
     """What the test says of an arm; where it does not pass, with the power."""
     size = (
-        f"it is close enough to the others in place of {found.winning_rate:.0%} of {len(found.people)} people "
+        f"it is close enough to the other people in place of {found.winning_rate:.0%} of {len(found.people)} people "
         f"(epsilon {found.epsilon:g}; at least as close as the person on {found.advantage:.0%} of cases)"
     )
     if found.passed:
-        return f"{arm} may stand in for a person on {attribute}: {size}."
+        return f"{arm} can replace a person on {attribute}: {size}."
     return (
         f"{arm} is not shown to be as good as a person on {attribute}: {size}. "
         f"A jury exactly as good would pass in {found.power:.0%} of studies of this size."

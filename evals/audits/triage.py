@@ -24,7 +24,7 @@ ORDER = (
     *("instruction", "premature-consensus", "abstention"),
 )
 """The gravest first."""
-CALM = "nothing out of the ordinary"
+CALM = "nothing unusual"
 
 Key = tuple[str, str]
 PRIOR = {"low_score": 1.0, "spread": 6.0, "overruled": 1.0, "unsupported": 1.0, "risk": 2.0, "warnings": 1.0}
@@ -33,17 +33,17 @@ FEW = 10
 """So many labelled errors count as much as what is known beforehand."""
 FOLDS = 5
 SIGNALS = {
-    "low_score": "how near the bad end the worst attribute stands",
-    "spread": "how far apart the jurors' votes on one attribute lie",
+    "low_score": "how near the worst attribute is to the bad end of its scale",
+    "spread": "how far apart the jurors' votes on one attribute are",
     "overruled": "attributes decided against a juror's vote",
     "unsupported": "quotes that are not in the case",
-    "risk": "how far the verdict stands above a juror who calls the case harmful",
+    "risk": "how far the verdict is above a juror who calls the case harmful",
     "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
 }
 RULE = (
-    "Cases without a verdict on some attribute come first. The rest, and those among themselves, stand by a weighted mean "
+    "Cases without a verdict on some attribute come first. The rest, and those among themselves, are ordered by a weighted mean "
     "of their ranks in six signals, each as a share of the cases, ties sharing their rank: a signal that is the same for "
-    "all moves nobody. Without labels spread weighs half; with them each signal weighs what it is worth on labelled cases of "
+    "all cases has no effect. Without labels spread weighs half; with them each signal weighs what it is worth on labelled cases of "
     "other folds, drawn towards that where errors are few."
 )
 COLUMNS = ["arm", "case", "place", "priority", "undecided", *SIGNALS, "reasons"]

@@ -76,7 +76,7 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks) -> pd.DataFrame:
     for order in (TRIAGED, *SIGNALS):
         keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
-        reason = "the arm made no error of this size, or nothing else"
+        reason = "the arm made no error of this size, or only such errors"
         estimate = Jackknife().estimate(
             area_statistic, grid, method="area under the curve of errors found", otherwise=reason
         )
@@ -254,7 +254,7 @@ def review(
 
 def _area_sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["area"]):
-        return f"{row['arm']}: a triage cannot be checked ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
+        return f"{row['arm']}: triage cannot be tested ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
     size = (
         f"the area under the curve of errors found against cases reviewed is {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
         f"{row['best']:.2f}; {row['errors']} errors in {row['n']} cases, {p_words(row['p'])})"
@@ -357,7 +357,7 @@ def docket_answer(docket: Docket, told: Section | None, most: int) -> Section:
         )
         for row in first_rows.to_dict("records")
     ]
-    name = f"{docket.arm}: {len(first_rows)} of {len(docket.cases)} cases, the first to see first"
+    name = f"{docket.arm}: {len(first_rows)} of {len(docket.cases)} cases, most urgent first"
     tables = {name: pd.DataFrame(rows, columns=["", "case", "priority", "why"])}
     sentences, notes = (told.sentences, told.notes) if told else ((), ())
     return Section("triage", TITLE, sentences, tables, notes=notes)
@@ -390,7 +390,7 @@ def triage_page(docket: Docket, told: Section | None, most: int | None = None) -
     body = [
         section_part(told) if told else None,
         section(
-            "Cases, the first to see first",
+            "Cases, most urgent first",
             paragraph(RULE),
             items([f"{name.replace('_', ' ')}: {words}" for name, words in SIGNALS.items()], "notes"),
             table("cases", listed, heads),

@@ -100,7 +100,7 @@ def _davidson(
 ) -> Davidson:
     if not np.isin(shares, (0.0, 0.5, 1.0)).all():
         none = undefined(
-            "probabilities of a preference are no outcomes with ties", method=DAVIDSON, n=len(shares)
+            "preferences given as probabilities have no ties to model", method=DAVIDSON, n=len(shares)
         )
         return Davidson([none] * players, none, [])
     return davidson(first, second, np.rint(2 * shares - 1).astype(np.int64), cluster, players=players)
@@ -196,7 +196,7 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
             f"{found.merged} of them are two judgements with the order swapped: verdicts that differ are a tie, probabilities are averaged."
         )
     if lost:
-        told.append(f"Left out for want of a preference: {count_words(lost, 'judgement')}.")
+        told.append(f"Left out because they have no preference: {count_words(lost, 'judgement')}.")
     if found.tie_odds.defined:
         even = math.exp(found.tie_odds.value)
         told.append(

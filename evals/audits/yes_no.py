@@ -28,8 +28,8 @@ MAJORITY = "majority of people"
 METHODS: tuple[YesNoMetric, ...] = ("accuracy", "f1", "kappa")
 """What the figure of methods has a panel for."""
 _CAPTION = (
-    "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% intervals. People are "
-    "held against a majority that they are part of."
+    "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% intervals. Each "
+    "person is part of the majority."
 )
 
 
@@ -169,7 +169,7 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         "tied": int((people_answers.notna().any(axis=1) & answers.table[MAJORITY].isna()).sum()),
     }
     if len(answers.people) < 2:
-        return row, [f"{name}: one person answered, so that there is no agreement among people to speak of."]
+        return row, [f"{name}: only one person answered, so agreement among people cannot be measured."]
     long = people_answers.reset_index().melt("case", var_name="rater", value_name="value").dropna()
     fleiss = fleiss_kappa(long)
     full = people_answers.dropna()

@@ -143,12 +143,12 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
         (str(juror), str(attribute)): int(count) for juror, attribute, count in uses.itertuples(index=False)
     }
     notes += [
-        f"{juror} gave one score throughout for {attribute!r}: calibrated, it is people's mean and tells no cases apart"
+        f"{juror} gave one score throughout for {attribute!r}: after calibration it is people's mean and does not distinguish cases"
         for (juror, attribute), count in distinct_by_pair.items()
         if count == 1 and (juror, attribute) in calibrator.curves_
     ]
     notes += [
-        f"{juror}'s scores of {attribute!r} do not rise with people's: calibrated, they are people's mean"
+        f"{juror}'s scores of {attribute!r} do not rise with people's; after calibration they are people's mean"
         for (juror, attribute), curve in calibrator.curves_.items()
         if distinct_by_pair[juror, attribute] > 1 and np.ptp(curve.y_) < 1e-9
     ]
@@ -162,14 +162,14 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
             )
     if folds < asked:
         notes.append(
-            f"{labelled.arm}: {folds} folds in place of {asked}, as there are {folds} groups of cases"
+            f"{labelled.arm}: {folds} folds instead of {asked}, because there are {folds} groups of cases"
         )
     return notes
 
 
 def _left_alone_notes(left_alone: Mapping[str, CalibrationChange]) -> list[str]:
     return [
-        f"{name!r} is left as it is: calibrated, its RMSE would go from {error.before.value:.2f} to {error.after.value:.2f} out of fold"
+        f"{name!r} is left as it is: calibration would change its RMSE from {error.before.value:.2f} to {error.after.value:.2f} out of fold"
         for name, error in left_alone.items()
     ]
 

@@ -88,7 +88,7 @@ class Curve(Estimator, ABC):
                 f"{len(scores)} scores and {len(labels)} labels", remedy="give one label for each score"
             )
         if not np.isfinite([scores, labels]).all():
-            raise InvalidRatings("a score or a label is missing", remedy="leave out what nobody scored")
+            raise InvalidRatings("a score or a label is missing", remedy="leave out cases without a score")
         points, values = self._points(scores, labels)
         self.x_, self.y_ = points, np.clip(values, self.low, self.high)
         return self

@@ -268,7 +268,7 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
     strangers = [seat.name for seat in arm.jury.seats if seat.name not in saved.seats]
     if strangers and (saved.direct or len(strangers) == len(arm.jury.seats)):
         raise DoesNotFit(
-            f"{arm.name}: nobody calibrated the juror {strangers[0]!r}",
+            f"{arm.name}: no calibration exists for the juror {strangers[0]!r}",
             remedy="calibrate the jury as it sits now",
         )
     return [f"{arm.name}: the juror {name!r} was never calibrated and is left out" for name in strangers]

@@ -122,7 +122,7 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
         f"Calibration does not change {arm}'s error demonstrably on": [
             name for name, error in errors.items() if _direction(error) == 0
         ],
-        f"There are too few cases to say whether calibration helped {arm} on": [
+        f"There are too few cases to test whether calibration helped {arm} on": [
             name for name, error in errors.items() if math.isnan(_direction(error))
         ],
     }
@@ -150,7 +150,7 @@ def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
     words = f"RMSE {_between(change)}, n = {change['n']} scores"
     if math.isnan(_direction(change)):
-        return f"Whether {arm}'s verdict should be calibrated directly cannot be told: {change['note']}."
+        return f"Whether {arm}'s verdict should be calibrated directly cannot be tested: {change['note']}."
     if _direction(change) < 0:
         return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {words}."
     if _direction(change) > 0:
@@ -329,7 +329,7 @@ def calibration_section(
         }
         figures = {
             "Calibration curves: what each juror's score is worth in people's, learned without each fold in turn (thin) "
-            "and from all labels (thick); dashed, a juror who needs none.": curves_figure(curves)
+            "and from all labels (thick); dashed: a juror who needs no calibration.": curves_figure(curves)
         }
         if learned:
             figures[

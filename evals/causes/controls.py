@@ -176,7 +176,7 @@ def decomposition(rows: Iterable[Controls], of: str = "all", direction: Directio
         sums[row.case] = sums.get(row.case, np.zeros(4)) + np.array(counts)
     moved = sum(event(row, row.after) for row in used)
     if not moved:
-        empty = undefined("nobody moved", method="controls", n=len(sums))
+        empty = undefined("no juror moved", method="controls", n=len(sums))
         return Decomposition(of, len(used), 0, dict.fromkeys(KINDS, empty))
     by_case = np.array(list(sums.values()))
     total = by_case.sum(axis=0)
@@ -198,7 +198,7 @@ def _estimate(value: float, left_out: np.ndarray, method: str = "share of record
     cases = len(left_out)
     bare = Estimate(value, np.nan, np.nan, cases, method)
     if cases < 2:
-        return replace(bare, note="no interval: there is nothing to leave out")
+        return replace(bare, note="no interval: there is only one case or group")
     spread = jackknife_spread(value, left_out, RAW)
     if isinstance(spread, str) and value in (0.0, 1.0):
         spread = Spread(SHARE, value, 0.0, cases - 1, cases)
@@ -238,7 +238,7 @@ def sources(rows: Iterable[Controls]) -> list[Source]:
         by_case = np.array(list(sums.values()))
         total = by_case.sum(axis=0)
         if not total[0]:
-            none = undefined("nobody moved after reading it", method="controls", n=len(sums))
+            none = undefined("no juror moved after reading it", method="controls", n=len(sums))
             found.append(Source(name, len(read), none, none))
             continue
         rest = total - by_case
@@ -293,7 +293,7 @@ class ControlsReport(NamedTuple):
         told = list(dict.fromkeys(e.note for g in self.groups for e in g.shares.values() if e.note))
         if not np.isnan(self.given_away):
             told.append(
-                f"{self.given_away:.0%} of the reasons shown say their own score: as far as they do, the two cannot be told apart"
+                f"{self.given_away:.0%} of the reasons shown state their own score; there, conformity and persuasion cannot be separated"
             )
         if self.left_out:
             told.append(f"{self.left_out} exposures are left out: a condition has no answer")
@@ -499,7 +499,7 @@ def show_revisions(report: ControlsReport, case: str, console: Console) -> None:
     rows = [row for row in report.rows if row.case == case]
     if not rows:
         cases = list(dict.fromkeys(row.case for row in report.rows))
-        raise VenireError(f"{report.run}: nobody revised anything on {case!r}", remedy=nearest(case, cases))
+        raise VenireError(f"{report.run}: no juror revised a vote on {case!r}", remedy=nearest(case, cases))
     table = plain_table("round", "juror", "attribute", "recorded", *rows[0].draws, "kind")
     for row in rows:
         recorded = f"{row.before} to {row.after}" if row.moved else f"kept {row.before}"
@@ -508,7 +508,8 @@ def show_revisions(report: ControlsReport, case: str, console: Console) -> None:
         )
     console.print(table)
     console.print(
-        "each dot a draw: filled where it moved; a single move has a word from ten draws on", soft_wrap=True
+        "each dot is a draw, filled if the juror moved; a move is classified from ten draws on",
+        soft_wrap=True,
     )
 
 

@@ -70,7 +70,7 @@ def _mean(gaps: np.ndarray) -> Estimate:
     value = float(gaps.mean())
     if cases < 2:
         return Estimate(
-            value, np.nan, np.nan, cases, method, note="no interval: there is nothing to leave out"
+            value, np.nan, np.nan, cases, method, note="no interval: there is only one case or group"
         )
     spread = jackknife_spread(value, (gaps.sum() - gaps) / (cases - 1), RAW)
     if isinstance(spread, str):
@@ -82,7 +82,7 @@ def _mean(gaps: np.ndarray) -> Estimate:
 def show_presences(found: Sequence[Presence], console: Console) -> None:
     """Print a row for each seat and attribute."""
     table = plain_table(
-        "seat", "attribute", "with it less without it", "verdicts changed", "moves towards it"
+        "seat", "attribute", "with the juror minus without", "verdicts changed", "moves towards it"
     )
     for each in found:
         changed = f"{each.changed} of {each.cases}"

@@ -169,7 +169,7 @@ def run_pressure(
     cases = [case for case in load_cases(study.cases) if case.id in truth]
     if not cases:
         raise VenireError(
-            f"{study.truth}: it has the truth of no case",
+            f"{study.truth}: it has the right answer of no case",
             remedy="rate the cases, or plant them: venire plant",
         )
     # Beside the run: a directory with anything else in it is not taken for one.
@@ -312,7 +312,7 @@ def _share(by_case: Mapping[str, np.ndarray], part: int, whole: int) -> Estimate
     value = float(total[part] / total[whole])
     bare = Estimate(value, np.nan, np.nan, len(used), method)
     if len(used) < 2:
-        return undefined("no interval: there is nothing to leave out", method=method, n=1)
+        return undefined("no interval: there is only one case or group", method=method, n=1)
     rest = total - used
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = jackknife_spread(value, rest[:, part] / rest[:, whole], SHARE)

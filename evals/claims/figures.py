@@ -149,7 +149,7 @@ class OverlapComparison:
             return f"{self.measure}: {self.claims.note}."
         own_words = f"r {estimate_phrase(self.claims)} with people, n = {self.claims.n}"
         if not self.difference.defined:
-            return f"{self.measure}: claims have {own_words}; word overlap cannot be set beside it ({self.words.note})."
+            return f"{self.measure}: claims have {own_words}; word overlap cannot be compared with it ({self.words.note})."
         words = f"word overlap {estimate_phrase(self.words)}"
         gap = f"difference {estimate_phrase(self.difference, '+.3f', '+.2f')}"
         conclusion = (

@@ -157,7 +157,7 @@ def _factscore(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> Labell
             labels.abstained.append(name)
             continue
         if not isinstance(sentences, list):
-            raise InvalidFile(f"{at}: annotations is no list", remedy="write a list of sentences, or null")
+            raise InvalidFile(f"{at}: annotations is not a list", remedy="write a list of sentences, or null")
         start, place = len(labels.claims), 0
         for sentence in sentences:
             place = _add_sentence(labels, name, output, sentence, place, len(labels.claims) - start, at)
@@ -171,7 +171,7 @@ def _add_sentence(
 ) -> int:
     """Add the claims of one annotated sentence; where it ends in the text, for the next one to be looked for after it."""
     if not isinstance(sentence, Mapping):
-        raise InvalidFile(f"{at}: a sentence is no object", remedy="write {text, human-atomic-facts}")
+        raise InvalidFile(f"{at}: a sentence is not an object", remedy="write {text, human-atomic-facts}")
     quote = str(sentence.get("text") or "")
     start = output.find(quote, place) if quote else -1
     span = (start, start + len(quote)) if start >= 0 else find_span(quote, output)

@@ -164,7 +164,7 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
         )
         raise VenireError(
             f"{attribute!r} is not answered by 0 and 1" if attribute else several,
-            remedy="name the one that tells yes from no with --attribute",
+            remedy="name the yes-or-no question with --attribute",
         )
     return next(iter(yes_no.items()))
 

@@ -32,7 +32,7 @@ def arm_agreement(sheet: Sheet, arm: str, kind: str) -> dict[str, dict[str, Esti
     for attribute in (OVERALL, *sheet.questions):
         rows, asked = sheet.of(attribute), sheet.scale_question(attribute)
         if asked is None or rows.empty:
-            found[attribute] = nothing("nobody rated it")
+            found[attribute] = nothing("no person rated it")
         elif kind == "text overlap":
             found[attribute] = _by_overlap(sheet, arm, rows, attribute)
         else:
@@ -91,9 +91,7 @@ def signed_ranks_table(numeric: Numeric) -> pd.DataFrame:
     rows: list[tuple[object, ...]] = []
     for arm, attribute, grid in numeric:
         if not grid.cases:
-            rows.append(
-                (arm, attribute, *[np.nan] * 5, 0, "no case has both the arm's score and one of people")
-            )
+            rows.append((arm, attribute, *[np.nan] * 5, 0, "no case was scored by both the arm and people"))
             continue
         found = wilcoxon_signed_rank(grid, raters=(ARM, PEOPLE))
         tested = (found.median.value, *found.quartiles, found.statistic, found.p)
@@ -161,7 +159,9 @@ def panels(sheet: Sheet) -> tuple[pd.DataFrame, str]:
     value says why the table is empty, should it be.
     """
     if len(sheet.people) < 2:
-        return pd.DataFrame(columns=COLUMNS), "an arm cannot sit among fewer than two people"
+        return pd.DataFrame(
+            columns=COLUMNS
+        ), "an arm can only be compared as a rater among two or more people"
     rows = sheet.of(OVERALL)
     unit, cluster = np.arange(len(rows)), pd.factorize(rows["cluster"])[0]
     found = []

@@ -82,12 +82,12 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
     found = [
         f"{cases} cases were scored by {', '.join(sheet.arms)} and by {people} {'person' if people == 1 else 'people'}.",
         "An arm's score is the verdict recounted from its ballots by its jury's own rule; a single judge's is the count "
-        "of its repeats. What was hung or not applicable has no score and is counted apart.",
+        "of its repeats. What was hung or not applicable has no score and is counted separately.",
         f"The reference is the {rule_words(sheet.rule)}."
         if people > 1
         else "The reference is the one person's rating.",
-        "Each person is set against the reference of the other people." if people > 1 else "",
-        f"Floors: '{sheet.floor}', which reads nothing"
+        "Each person is compared with the reference of the other people." if people > 1 else "",
+        f"Baselines: '{sheet.floor}', which reads nothing"
         + (
             f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which gives an order only."
             if len(sheet.overlap.columns)
@@ -372,7 +372,7 @@ def _nothing_to_compare(evidence: Evidence) -> VenireError:
     """Why the run and the ratings share no score: none was reached, all is hung, or they are about other cases."""
     if not evidence.costs["cases"].sum():
         return VenireError(
-            "the run has no verdict yet", remedy="the command that made the run goes on where it stopped"
+            "the run has no verdict yet", remedy="run the command that made the run again: it resumes"
         )
     hung = _on_rated_cases(evidence.abstentions, evidence.people)
     if hung.empty:

@@ -49,11 +49,11 @@ HEADS = {
     "rmse": "RMSE",
 }
 CAPTIONS = {
-    "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person stands against the others.",
+    "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person is compared with the others.",
     "confusion": "What each arm gave (rows) where people gave what (columns), on the attributes that overall pools; shade is the share of a column.",
     "gaps": "How far each arm stands above (right) or below (left) people, attribute by attribute; height is the share of scores, on one scale throughout.",
     "heatmap": "Quadratic kappa of every two raters, people first, on the attributes that overall pools.",
-    "cost": "ICC(3,k) with people against what a case took.",
+    "cost": "ICC(3,k) with people, against the cost of a case.",
 }
 """Of the figures, by name."""
 
@@ -175,7 +175,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
         f"{', '.join(arms)} against {people} {'person' if people == 1 else 'people'}; 95% intervals in brackets",
         [
             _summary_part(comparison_summary(comparison)),
-            element("p", {"class": "appendix"}, "Appendix: everything that the first page rests on"),
+            element("p", {"class": "appendix"}, "Appendix: the basis of the first page"),
             *(chapter(title, *parts) for title, parts in chapters.items() if parts),
             chapter(
                 "Methods and notes", methods_section(comparison.methods), notes_section(comparison.notes)
@@ -224,10 +224,10 @@ def _sections(
             "panels", "Among people", comparison.panels,
             _heads("arm role before after change low high p n note", before="ICC(3,k) before"),
             heading="As one more rater, and in each person's place", figures=drawn["heatmap"],
-            otherwise="An arm as one more rater, or in a person's place, needs two people or more.",
+            otherwise="Comparing an arm as one more rater, or in a person's place, needs two people or more.",
         ),
         _one_table(
-            "effects", "What moves the differences", comparison.effects, _heads("arm term value low high p n note", value="effect"),
+            "effects", "What the differences depend on", comparison.effects, _heads("arm term value low high p n note", value="effect"),
             lead="Points by which arm minus person changes; lengths per standard deviation.",
             otherwise="No mixed model could be fitted; the notes say why.",
         ),
@@ -301,7 +301,7 @@ def _summary_part(summary: Summary) -> Html:
         figure(summary.figure, summary.caption) if summary.figure else None,
         element("h2", None, "What it cost"),
         paragraph(summary.cost),
-        element("h2", None, "How sure this is"),
+        element("h2", None, "How certain this is"),
         paragraph(summary.certainty),
     )
 
@@ -345,7 +345,7 @@ def cost_figure(costs: pd.DataFrame, agreement: Mapping[str, Estimate], people: 
     spent = dict(zip(costs["arm"], costs[unit] / costs["cases"], strict=True))
     shown = {arm: agreement[arm] for arm in spent if agreement[arm].defined}
     lows = [each.value if math.isnan(each.low) else each.low for each in shown.values()]
-    along = UNITS[unit] + ("; dashed: each person against the rest" if people else "")
+    along = UNITS[unit] + ("; dashed: each person against the other people" if people else "")
     x = number_axis(0.0, max([*spent.values(), 1e-9]) * 1.15, title=along)
     low = max(-1.0, math.floor(min([0.0, *lows]) * 4) / 4)
     panel = Panel(x, number_axis(low, 1.0, title="ICC(3,k) with people", lines=True), 496, 276)

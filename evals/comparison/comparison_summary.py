@@ -107,7 +107,7 @@ def _answer(comparison: Comparison) -> str:
 def _answer_sentences(comparison: Comparison) -> list[str]:
     arms = _distances(comparison)
     if not arms:
-        return ["It cannot be said: no arm and person scored the same question with numbers."]
+        return ["This cannot be answered: no arm and person scored the same question with numbers."]
     best = min(arms, key=lambda arm: arms[arm].value)
     said = [f"{best} comes closest: on average it is {arms[best].value:.2f} points away from people."]
     other = next((arm for arm in sorted(arms, key=lambda arm: arms[arm].value) if comparison.kinds[arm] != comparison.kinds[best]), None)  # fmt: skip
@@ -163,16 +163,14 @@ def _certainty(comparison: Comparison) -> str:
     tests = int(overall["p"].notna().sum())
     said = [f"The answer rests on up to {max(off, default=0)} scores."]
     said.append(
-        f"Bars show where the true distance lies with 95% confidence, if these cases stand for others. {tests} comparisons of arms were corrected for "
+        f"Bars show where the true distance lies with 95% confidence, if these cases are typical of others. {tests} comparisons of arms were corrected for "
         "their number, so that a difference is claimed by mistake in at most one such report in twenty."
         if tests
-        else "Cases or groups are too few to tell any two arms apart: more are needed before one is chosen."
+        else "There are too few cases or groups to compare any two arms: more are needed before one is chosen."
     )  # fmt: skip
     hung = int(comparison.costs["hung"].sum()) if "hung" in comparison.costs and len(comparison.costs) else 0
     if hung:
-        said.append(
-            f"{hung} scores were left open by a jury that could not decide, and count for nothing here."
-        )
+        said.append(f"{hung} scores were left unresolved by a jury and are not counted here.")
     if comparison.notes:
         said.append(f"What was left out is listed at the end ({len(comparison.notes)}).")
     return " ".join(said)

@@ -88,7 +88,7 @@ def _difference(given: Scores | None, first: str, second: str, measure: str) -> 
         np.column_stack([other[whole], people[whole]]),
         np.unique(given.cluster[whole], return_inverse=True)[1].astype(np.int64),
         method=method,
-        otherwise="people gave one value throughout",
+        otherwise="people gave every case the same value",
         gate=gate,
     )
 
@@ -100,7 +100,7 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     if np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
     if np.isnan(low) and p == 1:
-        return f"{first} and {second} are the same by {WORDS[measure]} on every case, n = {row['n']} scores: nothing tells them apart."
+        return f"{first} and {second} are the same by {WORDS[measure]} on every case, n = {row['n']} scores."
     interval = (
         "the same on every case"
         if np.isnan(low)

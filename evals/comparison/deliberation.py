@@ -25,7 +25,7 @@ from .objectives import AnswerScale, Objective, ScoredVotes, scored_votes
 Outcome = Literal["helped", "harmed", "no difference larger than the margin", "not shown"]
 Row = Mapping[Hashable, Any]
 NAME, TITLE = "deliberation", "What did deliberation do?"
-NOT_BLIND = "nobody voted blind, so there is no blind count to compare its verdicts with"
+NOT_BLIND = "no juror voted blind, so there is no blind count to compare its verdicts with"
 UNIT_WORDS = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 EFFECT = ["value", "low", "high", "p", "p_holm", "n", "cases", "outcome", "margin", "objective", "final", "blind", "rule"]  # fmt: skip
 COUNTS = [
@@ -149,7 +149,7 @@ def effect_cells(section: Section | None) -> dict[str, str]:
 def effect_cell(row: Row) -> str:
     """The effect of one row, a report's JSON included, in which what is undefined is null."""
     if pd.isna(row["value"]):
-        return "cannot be told"
+        return "unknown"
     ends = "" if pd.isna(row["low"]) else f" [{signed_number(row['low'])}, {signed_number(row['high'])}]"
     word = {"no difference larger than the margin": "no difference"}.get(row["outcome"], row["outcome"])
     return f"{signed_number(row['value'])}{ends} {word}"

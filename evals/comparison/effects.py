@@ -36,7 +36,7 @@ def effects(
     usable, notes = _predictors(sheet, cases, (*PREDICTORS, *further))
     random = [name for name in intercepts if name != "group" or (name not in usable and _several(cases))]
     if not usable:
-        return pd.DataFrame(columns=EFFECTS), [*notes, "mixed model: nothing to explain the differences by"]
+        return pd.DataFrame(columns=EFFECTS), [*notes, "mixed model: no predictor varies"]
     if "group" in random:
         cases = cases.assign(group=cases["group"].fillna(cases["case"]))
     found = []
@@ -89,7 +89,7 @@ def _predictors(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> tu
         levels = values.nunique()
         if values.isna().any() or levels < 2:
             if name not in PREDICTORS:
-                why = "some cases have none" if values.isna().any() else "it is the same throughout"
+                why = "some cases have none" if values.isna().any() else "it is the same for every case"
                 notes.append(f"mixed model: {name} left out, {why}")
             continue
         if not pd.api.types.is_numeric_dtype(values.dtype) and levels * CASES_A_LEVEL > len(judged):
@@ -214,7 +214,7 @@ def strata_sentences(table: pd.DataFrame) -> list[str]:
         if same:
             told.append(f"{arm}: errors are not shown to depend on {' or '.join(same)}.")
         if untold:
-            told.append(f"{arm}: too few cases to tell whether errors depend on {' or '.join(untold)}.")
+            told.append(f"{arm}: too few cases to test whether errors depend on {' or '.join(untold)}.")
     return told
 
 

@@ -78,7 +78,7 @@ def evaluators_section(marks: Marks) -> Section:
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
         "Evaluators are the arms, each seat of a jury (its repeats by their median), and panels of people: the reference, and those who re-scored. Points are "
-        f"turned so that high is good. Overall takes the attributes that share a scale together ({', '.join(_pooled_names(marks))}). Intervals leave out cases or "
+        f"reversed where needed, so that high is good. Overall takes the attributes that share a scale together ({', '.join(_pooled_names(marks))}). Intervals leave out cases or "
         "their groups in turn.",
     )
     return Section(

@@ -52,7 +52,7 @@ def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
     """
     if run.store.redacted:
         raise VenireError(
-            f"{run.store.name} was made with --redact: it holds no words for an annotator to read",
+            f"{run.store.name} was made with --redact: it has no texts for an annotator to read",
             remedy="run the cases without --redact, or put the tasks together from your own cases file",
         )
     shows_reference = any(arm.rubric.reference == "shown" for arm in run.arms())

@@ -112,7 +112,7 @@ def read_objects(path: Path) -> list[Mapping[str, Any]]:
     for number, entry in enumerate(listed, 1):
         if not isinstance(entry, Mapping):
             raise InvalidFile(
-                f"{path}: item {number} is a {type(entry).__name__}, no object",
+                f"{path}: item {number} is a {type(entry).__name__}, not an object",
                 remedy="name the file as the tool exported it",
             )
     return listed
@@ -146,7 +146,7 @@ def score_number(value: Any) -> float | None:
 def add_score(
     records: ToolRecords, case: str, rater: str, attribute: str, value: Any, rationale: Any = None
 ) -> None:
-    """Add a tool's own score as a rating; one that is no number is counted: skipped where there is none, else unreadable."""
+    """Add a tool's own score as a rating; one that is not a number is counted: skipped where there is none, else unreadable."""
     number = score_number(value)
     words = str(rationale) if rationale else None
     if number is not None:

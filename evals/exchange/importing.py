@@ -162,7 +162,7 @@ def _cases(file: Path, records: ToolRecords, roles: SheetColumns) -> list[Case]:
         if name in places:
             raise InvalidFile(
                 f"{file}: {places[name]!r} and {entry.id!r} both have the id {name!r}",
-                remedy="name a text that tells them apart: --column id=NAME",
+                remedy="name a column that distinguishes them: --column id=NAME",
             )
         places[name] = entry.id
         row = {role: _case_text(entry, roles, role) for role in CASE_ROLES}
@@ -274,7 +274,7 @@ def _mixed_value_notes(ratings: Sequence[Rating]) -> list[str]:
         elif rating.value is not None:
             numbers[rating.attribute] += 1
     return [
-        f"{name!r} has {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}): --rubric tells what they are worth"
+        f"{name!r} has {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}): give --rubric to convert them"
         for name, values in words.items()
         if numbers[name]
     ]
@@ -288,7 +288,7 @@ def _refuse_lost_half(file: Path, records: ToolRecords, cases: int, ratings: int
             why = "; ".join(f"{why} ({len(where)}: {_some(where)})" for why, where in reasons.items())
             raise InvalidFile(
                 f"{file}: {lost} of {lost + kept_count} {noun}s cannot be read: {why}",
-                remedy="see that it is this tool's export, or say where the text is: --column output=NAME",
+                remedy="check that it is this tool's export, or name the text's column: --column output=NAME",
             )
 
 
@@ -344,7 +344,8 @@ def check_target(path: Path) -> None:
     """An error, before anything is read, where a file cannot be written: no such kind, no such folder, no pyarrow."""
     if path.suffix.lower() not in _ENDINGS:
         raise InvalidFile(
-            f"{path}: no kind of file that venire writes", remedy=f"end its name with {', '.join(_ENDINGS)}"
+            f"{path}: not a type of file that venire writes",
+            remedy=f"end its name with {', '.join(_ENDINGS)}",
         )
     if not path.absolute().parent.is_dir():
         raise InvalidFile(f"{path}: no such folder", remedy="make it first, or name another")

@@ -86,7 +86,7 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
             records, name, _HUMAN if kind == _HUMAN else _PROMPTFOO, attribute, value, part.get("reason")
         )
     if not parts and grading.get("reason") == _NOTHING_ASSERTED:
-        records.skip("results of which nothing was asserted", name)
+        records.skip("results without an assertion", name)
     elif not parts and grading:
         value = grading["score"] if grading.get("score") is not None else grading.get("pass")
         add_score(records, name, _PROMPTFOO, "score", value, grading.get("reason"))

@@ -152,7 +152,7 @@ class DStudy:
         """What varies, and how many jurors would do."""
         of = self.components
         if math.isnan(of.case):
-            return f"{self.attribute}, {self.stage} ballots: nothing to tell: {of.note}."
+            return f"{self.attribute}, {self.stage} ballots: no estimate: {of.note}."
         crossed = self.designs[(self.designs["design"] == "crossed") & (self.designs["repeats"] == 1)]
         enough = crossed[crossed["absolute"] >= ENOUGH]
         do = (
@@ -241,7 +241,7 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
         for stage in STAGES
     ]
     shown_studies = [s for s in studies if s.stage == "final"] if _unmoved(rated) else studies
-    notes = ("first and final ballots are the same: nobody was heard twice",) if _unmoved(rated) else ()
+    notes = ("first and final ballots are the same: no juror voted twice",) if _unmoved(rated) else ()
     return RunDStudy(arm_name, tuple(shown_studies), notes)
 
 
@@ -370,7 +370,7 @@ def _variance_shares(estimates: Mapping[str, float]) -> dict[str, float]:
 
 def _repeats_sentence(arm: str, attribute: str, row: Mapping[str, Any]) -> str:
     if math.isnan(row["repeat"]) or math.isnan(row["repeat_share"]):
-        return f"{arm}, {attribute}: whether one run is enough cannot be told: verdicts do not vary, or none was repeated."
+        return f"{arm}, {attribute}: whether one run is enough cannot be estimated: verdicts do not vary, or none was repeated."
     single_run = 1 - row["repeat_share"]
     several = _share(max(0.0, row["case"]), row["repeat"] / row["repeats"])
     interval = "" if math.isnan(row["repeat_high"]) else f" (95% interval {1 - row['repeat_high']:.2f} to {1 - row['repeat_low']:.2f})"  # fmt: skip

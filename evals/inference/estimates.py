@@ -53,7 +53,7 @@ class RunEstimate:
         start = f"{self.attribute}, {self.of}: {estimate_phrase(estimate, bounds='.3f')}"
         worth = self.found.worth
         if labels.n >= self.cases:
-            return f"{start} from {labels.n} labels: every case has one, and nothing is left for the jury to add."
+            return f"{start} from {labels.n} labels: every case has a label, so the jury adds nothing."
         if math.isnan(worth):
             return f"{start} from {labels.n} labels and the jury."
         if worth < labels.n * 1.02:

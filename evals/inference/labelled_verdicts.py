@@ -139,7 +139,7 @@ def labelled_verdicts(
         )
         people_reference = reference(people, questions, rule=rule)
         # That most cases have no label is what this is for, and is said with the estimate.
-        notes = (*(note for note in check.notes if "that nobody rated" not in note), *people_reference.notes)
+        notes = (*(note for note in check.notes if "without a rating" not in note), *people_reference.notes)
         if people_reference.table.empty:
             raise VenireError(
                 "no case of the run has people's reference",

@@ -106,7 +106,7 @@ def load_draw(path: Path) -> pd.DataFrame:
         chance = cell_number(row["probability"], f"{path}:{line}")
         if chance is None or not 0 < chance <= 1:
             raise InvalidFile(
-                f"{path}:{line}: {row['probability']!r} is no probability",
+                f"{path}:{line}: {row['probability']!r} is not a probability",
                 remedy="leave the column as `venire triage --for estimate` wrote it",
             )
         blanks = ("all", "active", "", "")
@@ -140,7 +140,7 @@ def labelling_of(
     cluster = table["cluster"].to_numpy()
     if draw is None:
         return Labelling.random(labelled, cluster), (
-            "labels are taken as drawn at random: no draw was given",
+            "labels are assumed to be drawn at random: no draw was given",
         )
     draw_by_case = draw.set_index("case")
     is_drawn = table["case"].isin(draw_by_case.index).to_numpy(bool)
@@ -148,7 +148,7 @@ def labelling_of(
     if extra := int((labelled & ~is_drawn).sum()):
         notes.append(f"{extra} labelled cases are not in the draw: left out")
     if silent := int((is_drawn & ~labelled).sum()):
-        notes.append(f"{silent} drawn cases have no label: taken as missing by chance")
+        notes.append(f"{silent} drawn cases have no label: assumed to be missing at random")
     if not (labelled & is_drawn).any():
         raise VenireError(
             "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"

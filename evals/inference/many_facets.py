@@ -141,8 +141,8 @@ class _Fit:
         for categories in values:
             if len(categories) < 2:
                 raise VenireError(
-                    "an attribute was given one value throughout",
-                    remedy="leave it out: it tells nothing of anybody",
+                    "an attribute has the same value for every case",
+                    remedy="leave it out: it carries no information",
                 )
             if len(categories) > MOST_CATEGORIES:
                 raise VenireError(
@@ -151,7 +151,7 @@ class _Fit:
                 )
             gaps = np.diff(categories)
             if np.ptp(gaps) > 1e-9:
-                self._notes.append("categories that nobody used are left out of the steps")
+                self._notes.append("unused categories are left out of the steps")
         return group, values
 
     def _parts(self, free: FloatArray) -> tuple[FloatArray, float, FloatArray, FloatArray, list[FloatArray]]:
@@ -252,7 +252,9 @@ class _Fit:
         cases = cases.join(self._plain_means(self._case))
         stuck = raters["rater"][[self._code[self._rater == r].min() == self._code[self._rater == r].max() for r in range(len(self._raters))]]  # fmt: skip
         if len(stuck):
-            self._notes.append(f"gave one value throughout, so that severity has no end: {', '.join(stuck)}")
+            self._notes.append(
+                f"gave every case the same value, so severity cannot be estimated: {', '.join(stuck)}"
+            )
         return Facets(
             raters,
             attributes,

@@ -65,7 +65,7 @@ class StratifiedSums:
     ) -> None:
         self._y, self._known = np.where(known, labels, 0.0), known
         has_score = ~np.isnan(scores)
-        # A score that is not there is no number: centred, it adds nothing on either side.
+        # A score that is not there is not a number: centred, it adds nothing on either side.
         middle = float(scores[has_score].mean()) if has_score.any() else 0.0
         self._f = np.where(has_score, scores, middle) - middle
         self._cluster = np.unique(labelling.cluster, return_inverse=True)[1]
@@ -194,14 +194,14 @@ def _bounds(
         return (
             max(low, value - rare),
             min(high, value + rare),
-            "all labels are the same: bounds on how rare another is",
+            "all labels are the same: bounds on how rare another value is",
         )
     share = (value - low) / width
     if not 0 < share < 1:
         return (
             max(low, value - reach * error),
             min(high, value + reach * error),
-            "the estimate lies at an end of the scale",
+            "the estimate is at an end of the scale",
         )
     logit, step = math.log(share / (1 - share)), reach * error / width / (share * (1 - share))
     left, right = (1 / (1 + math.exp(-max(-700.0, min(700.0, logit + side)))) for side in (-step, step))

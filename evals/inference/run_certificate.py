@@ -146,8 +146,8 @@ def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArra
     steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
     if not steps and not within:
         raise VenireError(
-            "on a scale of any numbers no two are the same",
-            remedy="say with --within how far a verdict may be from people's reference",
+            "on a continuous scale no two values are the same",
+            remedy="give --within: how far a verdict may be from people's reference",
         )
     tolerance = max(within, min(steps, default=0.0) / 2)
     return np.asarray((table["score"] - table["reference"]).abs() > tolerance + 1e-9)
@@ -198,7 +198,7 @@ def _used_labels(
     if extra := len(labelled - drawn_cases):
         notes.append(f"{extra} labelled cases are not in the draw: left out")
     if silent := len(drawn_cases & set(table["case"]) - labelled):
-        notes.append(f"{silent} drawn cases have no label: taken as missing by chance")
+        notes.append(f"{silent} drawn cases have no label: assumed to be missing at random")
     even_table = table.assign(reference=table["reference"].where(table["case"].isin(list(even_cases))))
     return replace(verdicts, table=even_table, notes=tuple(notes)), draw_words
 
@@ -209,7 +209,7 @@ def _assumption(table: pd.DataFrame) -> str:
     count, places = int(labelled.sum()), np.flatnonzero(labelled)
     sentence = "Assumed: labels are of cases drawn at random; no draw was given (--draw, from `venire triage --for estimate --design random`)."
     if 1 < count < len(labelled) and places[-1] - places[0] + 1 == count:
-        sentence += f" The {count} labelled cases follow one another in the run: that is a random draw only if the cases stand in random order."
+        sentence += f" The {count} labelled cases follow one another in the run: that is a random draw only if the cases are in random order."
     return sentence
 
 
@@ -329,7 +329,7 @@ def certificate_answer(found: RunCertificate) -> Section:
     sentences = tuple(certificate_lines(found))
     return Section(
         "certificate",
-        "Verdicts that may stand unseen",
+        "Verdicts that may be accepted unseen",
         sentences,
         {"": pd.DataFrame(rows)},
         notes=found.notes,
@@ -348,7 +348,7 @@ def certificate_lines(found: RunCertificate) -> list[str]:
     hung = int((found.verdicts["status"] != "reached").sum())
     if hung:
         lines.append(
-            f"{hung} verdicts are hung or not applicable: never accepted unseen, and not among the labels."
+            f"{hung} verdicts are hung or not applicable: always goes to people, and not among the labels."
         )
     return lines
 
@@ -357,17 +357,17 @@ def guarantee(found: RunCertificate) -> str:
     """What holds of the accepted verdicts, and of what it says nothing."""
     rule = found.rule
     if all(attribute_rule.threshold is None for attribute_rule in rule.attributes.values()):
-        return f"Nothing may be accepted unseen: no set of verdicts is shown to be wrong in at most {rule.risk:.1%}."
+        return f"No verdict may be accepted unseen: no set of verdicts is shown to have an error of at most {rule.risk:.1%}."
     distance = f" (further than {rule.within:g} from people's reference)" if rule.within else ""
     shifted_names = [name for name, shift in found.shifts.items() if shift.found]
     but = (
-        f" The other cases of this run are not like the labelled ones ({', '.join(shifted_names)}): it is not shown for them."
+        f" The other cases of this run are not like the labelled ones ({', '.join(shifted_names)}): the guarantee is not shown for them."
         if shifted_names
         else ""
     )
     return (
         f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{distance}, with probability {1 - rule.delta:.1%} over the draw of "
-        "the labels, on cases drawn like the labelled ones. Guaranteed is the error among the accepted, not how many are."
+        "the labels, on cases drawn like the labelled ones. The guarantee is about the error among accepted verdicts, not about their number."
         + but
     )
 
@@ -391,7 +391,7 @@ def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
 def _why_nothing(c: Certificate) -> str:
     errors = f"{c.errors} of the {c.accepted} surest labelled verdicts are wrong"
     if c.labels < c.fewest:
-        return f"{c.labels} labels are too few to show anything: at least {c.fewest} are needed, all of them right"
+        return f"{c.labels} labels are too few: at least {c.fewest} are needed, all of them right"
     if c.needed is None:
         return f"{errors}: at that rate no number of labels would show an error of at most {c.risk:.1%}"
     return f"{errors}: at that rate about {max(c.needed, c.labels + 1)} labels would show it"

@@ -52,11 +52,11 @@ class Shift:
         if self.found:
             return (
                 f"The other cases differ from the labelled ones ({self.signal}: distance {self.distance:.2f}, {p_words(self.p)}): the labelled "
-                "ones are no random draw of them, and what was certified need not hold on them; label some, drawn at random."
+                "ones are not a random draw of them, so the certificate may not hold for them; label some of them at random."
             )
         return (
-            f"No shift was seen between the labelled cases and the others ({p_words(self.p)}); one that leaves scores, signals and systems "
-            "as they are would not be."
+            f"No shift was seen between the labelled cases and the others ({p_words(self.p)}); a shift that leaves scores, signals and systems "
+            "unchanged could not be seen."
         )
 
 
@@ -132,7 +132,7 @@ class RunShift:
     def sentences(self) -> tuple[str, ...]:
         """What may be compared, and the shift with its interval."""
         if not self.changes:
-            return (f"{self.arm} is the same jury in both runs: their scores may be compared as they are.",)
+            return (f"{self.arm} is the same jury in both runs: their scores may be compared directly.",)
         sentences = [
             f"{self.arm} is not the same jury in both runs ({'; '.join(self.changes)}): scores are compared by {self.anchors} anchor cases."
         ]
@@ -140,7 +140,7 @@ class RunShift:
             sentences.append(
                 f"{name}: the change moved scores by {estimate_phrase(shift, '+.3f', '+.3f')} on the same cases."
                 if shift.defined
-                else f"{name}: the shift is not known: {shift.note}."
+                else f"{name}: the shift is unknown: {shift.note}."
             )
         return tuple(sentences)
 

@@ -82,7 +82,7 @@ def people_labels(
         )
     name = attribute or names[0]
     if name not in names:
-        raise VenireError(f"nobody rated {name!r}", remedy=nearest(name, names))
+        raise VenireError(f"no person rated {name!r}", remedy=nearest(name, names))
     questions = rubric_questions(rubric) if rubric is not None else {}
     rows = ratings
     stray: tuple[str, ...] = ()
@@ -92,7 +92,8 @@ def people_labels(
     question = _question(rows, name, rubric)
     if not question.scale.ordered:
         raise VenireError(
-            f"the values of {name!r} have no order", remedy="choose an attribute that runs from good to bad"
+            f"the values of {name!r} have no order",
+            remedy="choose an attribute with an order from good to bad",
         )
     usable, check = check_ratings(rows, {**questions, name: question}, cases=cases)
     table = reference(usable[usable["attribute"].astype(str) == name], {name: question}, rule=rule).table
@@ -110,7 +111,7 @@ def _question(ratings: pd.DataFrame, name: str, rubric: Rubric | None) -> Questi
         return questions[name]
     question = assumed_question(ratings["value"], None)
     if question is None:
-        raise VenireError(f"people gave {name!r} one value throughout", remedy="nothing can follow it")
+        raise VenireError(f"people gave {name!r} one value throughout", remedy="no metric can follow it")
     return question
 
 

@@ -144,7 +144,7 @@ def read_scores(
         number = cell_number(value, f"{path}:{line}") if value else math.nan
         if number is None:
             raise InvalidFile(
-                f"{path}:{line}: {value!r} is no number", remedy="write a number, or leave it blank"
+                f"{path}:{line}: {value!r} is not a number", remedy="write a number, or leave it blank"
             )
         if math.isinf(number):
             raise InvalidFile(f"{path}:{line}: an infinite value", remedy="leave it blank")
@@ -175,7 +175,7 @@ def _note(metric: Metric, pair: TextPair, output: str, reference: str) -> str:
     if not pair.reference.strip():
         return "the reference is empty"
     if not reference:
-        return "nothing is left of the reference after normalisation"
+        return "the reference is empty after normalisation"
     return metric.note(output, reference) if metric.note else ""
 
 

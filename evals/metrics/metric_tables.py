@@ -42,7 +42,7 @@ def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
     reach = math.ceil(max([0.1, *(abs(end) for end in ends)]) * 10) / 10
     x = number_axis(-reach, reach, about=6, lines=True)
     rows = name_axis([Tick(0, clip(bar.title), "plain") for bar in bars])
-    panel = Panel(x, rows, 440, max(1, len(bars)) * ROW, title="Severe less none, as quality")
+    panel = Panel(x, rows, 440, max(1, len(bars)) * ROW, title="Severe minus none, as quality")
     for number, bar in enumerate(bars):
         colour = COLOURS[families.index(bar.family) % len(COLOURS)]
         panel.bar(number, bar.delta.value, colour)
@@ -92,7 +92,7 @@ class MetricReport:
             lines.append(f"{empty} of {len(self.pairs)} outputs are missing, and are scored as empty texts.")
         blank = sum(not self.normal(pair.reference) for pair in self.pairs)
         if blank:
-            lines.append(f"{blank} references are empty after normalisation: nothing is measured there.")
+            lines.append(f"{blank} references are empty after normalisation: no metric is computed there.")
         if (corpus := self.corpus) is not None:
             lines.append(
                 f"WER of the corpus: {corpus.rate:.4f}, which is {corpus.substitutions} substitutions, {corpus.deletions} deletions and "
@@ -106,7 +106,9 @@ class MetricReport:
 
     def _people_sentences(self, labels: PeopleLabels) -> list[str]:
         ratings = [labels.values[pair.case] for pair in self.pairs if pair.case in labels.values]
-        assumption = ", taken for the worst as no rubric says which end is bad" if labels.assumed else ""
+        assumption = (
+            ", assumed to be the worst because no rubric says which end is bad" if labels.assumed else ""
+        )
         groups = len({pair.group for pair in self.pairs if pair.group})
         units = f"{groups} groups" if groups else "cases"
         flips = [m.metric.title for m in self.tracked if m.has_wrong_sign(m.tracking.delta.value)]

@@ -80,11 +80,11 @@ class Optimised:
         """What was found, in one sentence that agrees with the interval."""
         n, measure = len(self.plan.parts.test), self.plan.rewards.words
         if self.gain is None:
-            return f"No better than what you had: {self.why}. The words are returned as they were ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
+            return f"No better than what you had: {self.why}. Your words are returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         gain = self.gain.difference
         values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} untouched cases"
         if np.isnan(self.gain.p):
-            return f"It cannot be told whether the new words are better: {values}; {gain.note}. {_KEPT}"
+            return f"It is not shown whether the new words are better: {values}; {gain.note}. {_KEPT}"
         interval = f"difference {gain.value:+.3f}, {interval_phrase(gain.low, gain.high, '+.3f')}"
         if not self.shown:
             return f"No better than what you had: {self.why}; {values} ({interval}). {_KEPT}"
@@ -92,12 +92,10 @@ class Optimised:
             return f"The new words are better: {values} ({interval})."
         if self.gain.shown < 0:
             return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval}). {_KEPT}"
-        return (
-            f"No better than what you had, as far as the test cases can tell: {values} ({interval}). {_KEPT}"
-        )
+        return f"No better than what you had, as far as the test cases show: {values} ({interval}). {_KEPT}"
 
 
-_KEPT = "The words are returned as they were; the others are in lineage.jsonl."
+_KEPT = "Your words are returned unchanged; the others are in lineage.jsonl."
 
 
 def optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:
@@ -251,7 +249,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         return None
     state = read_json(path)
     if not isinstance(state, dict) or not {"identity", "test_read"} <= state.keys():
-        raise InvalidFile(f"{path}: not an optimisation's state", remedy="name another folder")
+        raise InvalidFile(f"{path}: not the state of an optimisation", remedy="name another folder")
     return state
 
 
@@ -259,7 +257,7 @@ def _refuse_other(folder: Path, plan: OptimisationPlan) -> None:
     """An error where the folder's test cases were read for something else: to go on would be to choose after seeing them."""
     state = _read_state(folder)
     if state is None and (folder / "record.sqlite").exists():
-        raise VenireError(f"{folder} is a run, and no optimisation", remedy="name another folder")
+        raise VenireError(f"{folder} is a run, not an optimisation", remedy="name another folder")
     if state is not None and state["test_read"] and state["identity"] != plan.identity:
         raise VenireError(
             f"{folder}: its test cases have been read, and the file, its cases or its budget changed since",

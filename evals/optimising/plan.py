@@ -145,7 +145,7 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         given=[target.text(judge) for target in places.values()],
     )
     notes += [
-        f"{case}: gives orders, so its text is shown to nobody who writes ({passages[0].partition(': ')[2][:80]!r})"
+        f"{case}: gives orders, so the reflecting model is not shown its text ({passages[0].partition(': ')[2][:80]!r})"
         for case, passages in guard.flagged.items()
     ]
     alternatives = written_alternatives(file, folder, judge, places, guard)
@@ -235,7 +235,7 @@ def _few_clusters(parts: Parts) -> list[str]:
     if number >= LEAST_CLUSTERS:
         return []
     return [
-        f"The {number} cases or groups of the test part cannot tell a gain from chance: below {LEAST_CLUSTERS} no interval is given."
+        f"The {number} cases or groups of the test part cannot distinguish a gain from chance: below {LEAST_CLUSTERS} no interval is given."
     ]
 
 
@@ -284,7 +284,7 @@ def _refuse_small_budget(plan: OptimisationPlan) -> None:
         limit = getattr(budget, key)
         if limit is not None and amount is not None and amount > limit:
             raise VenireError(
-                f"{key}: {limit:g} is too little for {purpose}: it takes {amount:g} at the least",
+                f"{key}: {limit:g} is not enough for {purpose}: at least {amount:g} is needed",
                 remedy="raise it, or keep fewer cases for val and test",
             )
 

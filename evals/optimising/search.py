@@ -207,7 +207,7 @@ def _drawn_examples(file: OptimisationFile, pool: Sequence[Case], seed: int) -> 
     for size in file.shots.k:
         if size > len(pool):
             raise VenireError(
-                f"{size} examples are wanted; {len(pool)} training cases have a rating of every attribute",
+                f"{size} examples were requested; {len(pool)} training cases have a rating of every attribute",
                 remedy="label more cases, keep fewer for validation and test, or ask for fewer examples",
             )
         for draw in range(file.shots.draws):

@@ -62,7 +62,7 @@ def jury(request: pytest.FixtureRequest) -> JuryBox:
         options["record"] = Path(options["record"]) / worker
     if not {"rubric", "jury"} <= options.keys():
         pytest.fail(
-            "who is to judge what? set venire_rubric and venire_jury, or mark the test", pytrace=False
+            "no rubric or jury is set: set venire_rubric and venire_jury, or mark the test", pytrace=False
         )
     try:
         return JuryBox(convene(**options), request.node, getattr(request, "param", 0))

@@ -105,7 +105,7 @@ def task_page(
 def done_page(progress: PersonProgress, *, sitting: bool) -> str:
     """What a person finds who has nothing left to do."""
     if sitting:
-        words = "Nothing waits for you. When the jury comes back to you, it is here."
+        words = "No ballot waits for you. When the jury asks you again, it appears here."
     elif progress.total:
         words = f"All {progress.total} cases are rated. Thank you. You can still change any of them."
     else:
@@ -353,7 +353,7 @@ def _extra(name: str, part: str, schema: Mapping[str, Any], value: Any, *, sitti
         )
     if values:
         options = [
-            element("option", {"value": json.dumps(each), "selected": each == value}, each or "nobody")
+            element("option", {"value": json.dumps(each), "selected": each == value}, each or "no one")
             for each in values
         ]
         blank = element("option", {"value": "null", "selected": value is None}, "choose")

@@ -62,7 +62,7 @@ def rated_cases(
         asked = load_rubric(rubric) if rubric else None
         found, asked, known = _cases_of_run(cases, asked)
     elif rubric is None:
-        raise VenireError("no rubric says what is asked", remedy="add --rubric R, or name a run")
+        raise VenireError("no rubric is given", remedy="add --rubric R, or name a run")
     else:
         found, asked = list(load_cases(cases)), load_rubric(rubric)
     if only is not None:
@@ -94,7 +94,7 @@ def _cases_of_run(
     try:
         if store.redacted:
             raise VenireError(
-                f"{run} keeps no words of its cases: nobody could read them",
+                f"{run} does not store the texts of its cases, so they cannot be rated",
                 remedy="name the file of the cases",
             )
         arms = store.arms()
@@ -185,13 +185,15 @@ def open_ratings(
 def _check_names(raters: Sequence[str]) -> None:
     for name in raters:
         if not name or len(name) > _LONGEST_NAME or not name.isprintable() or csv_cell(name) != name:
-            raise VenireError(f"{name[:40]!r} is no rater's name", remedy="write --raters abel,boyd")
+            raise VenireError(
+                f"{name[:40]!r} is not a valid name for a rater", remedy="write --raters abel,boyd"
+            )
         if name.casefold() == "coordinator":
             raise VenireError(f"{name!r} has a link already", remedy="give the rater another name")
         if [normalize("NFKC", other).casefold() for other in raters].count(
             normalize("NFKC", name).casefold()
         ) > 1:
-            raise VenireError(f"two raters are named {name!r}", remedy="give every rater a name of her own")
+            raise VenireError(f"two raters are named {name!r}", remedy="give every rater a different name")
 
 
 def _assign(

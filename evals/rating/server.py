@@ -70,7 +70,7 @@ def serve_desk(
     tls = tls_context(address.tls_cert, address.tls_key)
     if tls is None and not is_loopback(address.host) and not address.allow_host:
         raise VenireError(
-            f"{address.host} can be reached from other machines, and links would travel in the clear",
+            f"{address.host} can be reached from other machines, and links would be sent unencrypted",
             remedy="give --tls-cert and --tls-key; behind a proxy that has them, name it: --allow-host NAME",
         )
     log = ThrottledLog(_LOG)
@@ -84,7 +84,7 @@ def serve_desk(
         width = max(map(len, [*people, "coordinator"]))
         for name in [*people, *([COORDINATOR] if rating else [])]:
             say(f"{name or 'coordinator':<{width}}  {at}/{links[name]}/")
-        say("a link lets its bearer in: send each to its person alone; press Ctrl-C to stop")
+        say("anyone with a link can use it: send each link only to its person; press Ctrl-C to stop")
 
     async def run() -> None:
         filing = asyncio.create_task(_keep_files(desk)) if rating else None
@@ -189,7 +189,7 @@ class DeskServer:
         except Exception as error:
             # Neither its message nor its traceback: either may hold a patient's words.
             _LOG.error("not answered: %s", type(error).__name__)
-            response = _refusal(request, 500, "This is a bug of the server's.")
+            response = _refusal(request, 500, "This is a bug in the server.")
         response.headers.update(PAGE_HEADERS)
         return response
 
@@ -201,7 +201,9 @@ class DeskServer:
         )
         if person is None or (self._people is not None and person not in self._people):
             self._log.warning("request refused: no link of this desk")
-            raise RequestError(403, "This link is not valid, or was closed. Ask whoever sent it to you.", "")
+            raise RequestError(
+                403, "This link is not valid, or was closed. Ask the person who sent it to you.", ""
+            )
         return str(person)
 
     def _check_post(self, request: web.Request, secret: str) -> None:
@@ -262,11 +264,11 @@ class DeskServer:
         sheet = self._desk.sheet(task)
         schema = sheet.parts.get(saved.attribute, {}).get(saved.part)
         if schema is None or not is_legal(saved.value, schema, unfinished=True):
-            raise RequestError(422, "This is no answer to that question.", "")
+            raise RequestError(422, "This is not a valid answer to that question.", "")
         if sheet.seat and task.done_at is not None:
-            raise RequestError(409, "Your vote was sent: it stands.", "")
+            raise RequestError(409, "Your vote was sent and is final.", "")
         if task.withdrawn_at is not None:
-            raise RequestError(409, "The jury went on without you: the time for this vote is over.", "")
+            raise RequestError(409, "The time for this vote is over: the jury continued without you.", "")
         answers = self._desk.save(
             task, saved.click, saved.attribute, saved.part, saved.value, seconds=saved.seconds
         )
@@ -281,7 +283,7 @@ class DeskServer:
         sheet = self._desk.sheet(task)
         open_names = missing_answers(self._rubric(sheet), sheet, self._desk.answers(task))
         if task.withdrawn_at is not None:
-            raise RequestError(409, "The jury went on without you: the time for this vote is over.", "")
+            raise RequestError(409, "The time for this vote is over: the jury continued without you.", "")
         if open_names or not sheet.seat:
             raise RequestError(422, f"Still open: {', '.join(open_names)}", "")
         self._desk.mark_done(task, True)

@@ -234,7 +234,7 @@ def _seated_people(
                 blind = ballots[(ballots["arm"] == arm.name) & (ballots["seat"] == seat.name)]
             parts.append(blind.assign(rater=f"{person}, blind")[["case", "rater", "attribute", "value"]])
             if {person, f"{person} (person)"}.intersection(raters):
-                notes.append(f"{person} sat in {arm.name}, and is among the people whom it is held against")
+                notes.append(f"{person} sat in {arm.name}, and is among the people it is compared with")
             if blind.empty:
                 notes.append(
                     f"{person} heard others before her first ballot in {arm.name}: no blind vote of hers is a baseline"
@@ -265,7 +265,7 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
     in_second = raters.isin(list(rescore))
     if in_second.all():
         raise InvalidRatings(
-            "every rater is on the panel that re-scores", remedy="leave out those who are the reference"
+            "every rater is on the panel that re-scores", remedy="leave out the raters who are the reference"
         )
     return human[~in_second], human[in_second]
 

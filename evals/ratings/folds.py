@@ -53,8 +53,8 @@ def shared_group_note(parts: Mapping[str, str], groups: Mapping[str, object] | p
     if not counts:
         return ""
     return (
-        f"The column {column!r} parts groups: {' and '.join(counts)} have other cases of their group in another part. "
-        "What was learned or chosen on one part has met the other's groups, and looks better there than it is."
+        f"The column {column!r} splits groups: {' and '.join(counts)} have other cases of their group in another part. "
+        "What was learned or chosen on one part has seen groups of the other, so results there are too good."
     )
 
 

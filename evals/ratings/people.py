@@ -87,7 +87,7 @@ class RatingCheck:
     no_case: Mapping[str, int]
     """By case id that none of the cases has: how many ratings."""
     unknown_attributes: Mapping[str, int]
-    """By attribute that nobody was asked about: how many ratings."""
+    """By attribute that no one was asked about: how many ratings."""
     off_scale: Mapping[str, tuple[str, ...]]
     """By attribute: the values that are not on its scale, one for each rating."""
     in_words: Mapping[str, tuple[str, ...]]
@@ -113,10 +113,10 @@ class RatingCheck:
         if self.unknown_attributes:
             names = [f"{name!r} ({count})" for name, count in self.unknown_attributes.items()]
             sentences.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
-        for fault, values in (("not on its scale", self.off_scale), ("no number", self.in_words)):
+        for fault, values in (("not on its scale", self.off_scale), ("not a number", self.in_words)):
             sentences += [_values_note(name, fault, strays) for name, strays in values.items()]
         if self.unrated:
-            sentences.append(f"{_cases(len(self.unrated))} that nobody rated: {_some(self.unrated)}")
+            sentences.append(f"{_cases(len(self.unrated))} without a rating: {_some(self.unrated)}")
         return tuple(sentences)
 
     def to_json(self) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def without_stray_words(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str,
     share = words.groupby(ratings["attribute"].astype(str)).transform("mean")
     stray = words & (share < 0.5)
     notes = tuple(
-        _values_note(str(name), "no number", tuple(map(str, part["value"])))
+        _values_note(str(name), "not a number", tuple(map(str, part["value"])))
         for name, part in ratings[stray].groupby("attribute", sort=False)
     )
     return ratings[~stray], notes
@@ -245,7 +245,7 @@ def _refuse_duplicates(ratings: pd.DataFrame) -> None:
         row = ratings[twice].iloc[0]
         raise InvalidRatings(
             f"rater {row['rater']!r} rated {row['attribute']!r} of case {row['case']!r} more than once",
-            remedy="keep one rating for each case, rater and attribute, or tell them apart in a column `round`",
+            remedy="keep one rating for each case, rater and attribute, or distinguish them in a column `round`",
         )
 
 

@@ -37,7 +37,7 @@ class Pooling:
     @property
     def note(self) -> str:
         """Which attributes were turned, in words; nothing where none was."""
-        return f"{', '.join(self.turned)} turned so that high is good" if self.turned else ""
+        return f"{', '.join(self.turned)} reversed so that high is good" if self.turned else ""
 
 
 def pooling(
@@ -93,10 +93,10 @@ def table_pooling(
         kinds |= dict.fromkeys(_within_the_widest(names, parts), kind)
     pooled = _largest_set(kinds)
     if len(pooled) < 2:
-        reason = "no ratings" if not parts else "no two attributes share a scale, so they do not pool"
+        reason = "no ratings" if not parts else "no two attributes share a scale, so they are not pooled"
         return Pooling((), {}), reason
     result = _one_direction(pooled, questions)
-    remarks = ["taken to share a scale, as none is declared"] if kinds[pooled[0]] in undeclared else []
+    remarks = ["assumed to share a scale, because none is declared"] if kinds[pooled[0]] in undeclared else []
     others = [name for name in parts if name not in pooled]
     if others:
         remarks.append(f"{', '.join(others)} left out, on another scale")

@@ -137,7 +137,7 @@ def _from_probability(cell: object, file: Path, line: int) -> object:
 
 
 def _share(answer: object, first_name: str, second_name: str, file: Path, line: int) -> float | None:
-    """What the first won by an answer; None where it is no preference."""
+    """What the first won by an answer; None where it is not a preference."""
     word = str(answer).strip()
     if word in (first_name, second_name):
         return float(word == first_name)
@@ -151,7 +151,7 @@ def _share(answer: object, first_name: str, second_name: str, file: Path, line: 
     number = cell_number(plain, f"{file}:{line}")
     if number is None or not 1 <= number <= 2:
         raise InvalidFile(
-            f"{file}:{line}: {word!r} is no preference",
+            f"{file}:{line}: {word!r} is not a preference",
             remedy="write 1, 2, tie, a number from 1 to 2, or the preferred system's name",
         )
     return 2 - number

@@ -272,7 +272,7 @@ def _seats(ballots: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_marks(rows: pd.DataFrame, questions: Mapping[str, Question]) -> pd.DataFrame:
-    """The rows whose attribute has an order, each with its `mark`; NaN where the value is no number."""
+    """The rows whose attribute has an order, each with its `mark`; NaN where the value is not a number."""
     table = rows[rows["attribute"].isin(list(questions))]
     values = pd.to_numeric(table["value"], errors="coerce").to_numpy(float)
     ends = {name: _ends(questions[name]) for name in dict.fromkeys(table["attribute"])}

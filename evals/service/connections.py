@@ -149,14 +149,14 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
     except ssl.SSLError as error:
         raise VenireError(
             f"{certificate} and {key} are not a certificate and its key: {error.reason or 'no PEM'}",
-            remedy="both are PEM files; the certificate's own comes first in its chain",
+            remedy="both must be PEM files, with the server's certificate first in the chain",
         ) from None
     return context
 
 
 def _refuse_password() -> str:
     raise VenireError(
-        "the key is encrypted, and nobody is there to type its password",
+        "the key is encrypted, and its password cannot be asked for",
         remedy="decrypt it into a file that only the server's user can read: openssl pkey -in KEY -out PLAIN",
     )
 

@@ -114,7 +114,7 @@ def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> B
     """A request's body as a model.
 
     Args:
-        json_object: What to send, where the body is no JSON.
+        json_object: What to send, where the body is not JSON.
         valid: What to send, where it is not valid.
 
     Raises:
@@ -125,7 +125,7 @@ def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> B
     except ValidationError as error:
         detail = error.errors()[0]
         if detail["type"] == "json_invalid":
-            raise RequestError(400, "the body is no JSON", f"send {json_object}") from None
+            raise RequestError(400, "the body is not JSON", f"send {json_object}") from None
         place = ".".join(map(str, detail["loc"])) or "the body"
         raise RequestError(422, f"{place}: {detail['msg']}", f"send {valid}") from None
 

@@ -130,7 +130,7 @@ def mcp_server(queue: JudgeQueue) -> Server:
             words = f"{error.problem}: {error.remedy}"
         except Exception as error:
             queue.log_bug(_LOG, error)
-            words = "this is a bug of the server's: see its log"
+            words = "this is a bug in the server: see its log"
         else:
             text = [TextContent(type="text", text=answer.text)]
             return CallToolResult(content=text, structured_content=answer.document)

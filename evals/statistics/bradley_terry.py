@@ -43,9 +43,7 @@ def bradley_terry(
     np.add.at(beats, (first, second), shares)
     np.add.at(beats, (second, first), 1 - shares)
     if connected_components(beats > 0, directed=True, connection="strong")[0] > 1:
-        cause = (
-            "some never lost to the others, or were never compared with them: strengths have no finite value"
-        )
+        cause = "some systems never lost to the others, or were never compared with them, so strengths have no finite value"
         return [undefined(cause, method=METHOD, n=count, confidence=confidence) for count in n]
     design = np.zeros((len(shares), players))
     design[np.arange(len(shares)), first] += 1
@@ -171,7 +169,10 @@ def davidson(
 
     places = {int(column): place for place, column in enumerate(kept)}
     aliased = undefined(
-        "not identifiable: it never varies apart from the rest", method=DAVIDSON, n=n, confidence=confidence
+        "not identifiable: it never varies independently of the rest",
+        method=DAVIDSON,
+        n=n,
+        confidence=confidence,
     )
     tie = (
         estimate(len(kept))
@@ -311,7 +312,7 @@ def length_controlled(
             n,
             LENGTH_CONTROLLED,
             confidence,
-            "no interval: comparisons of one case alone",
+            "no interval: all comparisons are of one case",
         )
     reach = float(stdtrit(cases - 1, (1 + confidence) / 2)) * error
     low, high = float(expit(at[0] - reach)), float(expit(at[0] + reach))

@@ -53,7 +53,7 @@ def class_f1_coefficient(classes: FloatArray) -> Coefficient:
 
 ABSTAINED = -1
 """The class of a rater who was asked and gave nothing: none, so that it is a miss of the right one."""
-NOTHING = "no case has both an answer and a right one"
+NOTHING = "no case has both an answer and a reference"
 
 Worth = Callable[[IntArray, IntArray], FloatArray]
 """From the classes given and the right ones to what each answer is worth."""
@@ -156,7 +156,7 @@ UNDEFINED: dict[YesNoMetric, str] = {
     "specificity": "the reference never says no",
     "precision": "yes was never predicted",
     "f1": "neither says yes",
-    "kappa": "both gave one and the same answer throughout, so chance agreement is complete",
+    "kappa": "both gave every case the same answer, so chance agreement is complete",
 }
 
 

@@ -116,7 +116,9 @@ def _contrast(
     """The difference with interval and p, from what it is without each cluster."""
     n = len(grid.cases)
     if not refusal and grid.clusters < LEAST_CLUSTERS:
-        problem = f"{units(grid)} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
+        problem = (
+            f"{units(grid)} cannot distinguish a difference from chance; {LEAST_CLUSTERS} or more are needed"
+        )
         refusal = f"no interval: {problem}"
     if refusal and not np.isnan(gap):
         return Contrast(Estimate(gap, np.nan, np.nan, n, method, confidence, refusal), np.nan)
@@ -194,7 +196,7 @@ def _change(grid: Matrix, base: list[int], grown: list[int], form: Form) -> IccC
         old, new = make(values[:, base]), make(values[:, grown])
         return lambda weights: new(weights) - old(weights)
 
-    flat = "cases do not differ, so there is no variance to share"
+    flat = "cases do not differ, so there is no variance to divide"
     sides = (
         replace(grid, values=grid.values[:, side], raters=tuple(grid.raters[i] for i in side))
         for side in (base, grown)

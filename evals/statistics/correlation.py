@@ -19,7 +19,7 @@ def mean_ranks(values: FloatArray) -> FloatArray:
     return (np.cumsum(count) - (count - 1) / 2)[place]
 
 
-FLAT = "a rater gave one value throughout, so there is nothing to correlate"
+FLAT = "a rater gave the same value for every case, so there is nothing to correlate"
 
 
 def pearson(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:

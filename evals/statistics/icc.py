@@ -54,7 +54,7 @@ def icc(
     method, refusal = _icc_name(form, interval), _too_few(grid)
     if refusal:
         return undefined(refusal, method=method, n=len(grid.cases), confidence=jackknife.confidence)
-    undecided = "cases do not differ enough: the variance to be shared out is not positive"
+    undecided = "cases do not differ enough: the estimated variance is not positive"
     if interval == "f":
         return _f_estimate(grid, form, method, undecided, jackknife.confidence)
     estimate = jackknife.estimate(

@@ -38,7 +38,7 @@ from .weighted import Coefficient, leave_one_out, over_clusters
 HAIR = 1e-12
 """Up to here a value is 1, or an error 0, but for rounding."""
 APPROXIMATE = "approximate on skewed scales (83 to 92% of such intervals held in simulations): prefer ordinal alpha there"
-SAME = "every case says the same"
+SAME = "all cases have the same value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class Jackknife:
         if np.isnan(value):
             return undefined(otherwise, method=method, n=n, confidence=self.confidence)
         bare = Estimate(value, np.nan, np.nan, n, method, self.confidence)
-        lone = "no interval: there is nothing to leave out" if grid.clusters < 2 else ""
+        lone = "no interval: there is only one case or group" if grid.clusters < 2 else ""
         refusal = lone or interval_refusal(grid, gate, own=self.own, pairs=pairs)
         if refusal:
             return replace(bare, note=refusal)

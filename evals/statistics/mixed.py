@@ -356,7 +356,7 @@ def mean_difference_effects(
     spread = float(np.sqrt(((gap - design @ value) ** 2).sum() / free))
     error = spread * np.sqrt(np.diag(inverse))
     exact = spread <= 1e-12 * max(1.0, float(np.abs(gap).max()))
-    note = "no interval: the predictors leave nothing over, so that no error can be told" if exact else ""
+    note = "no interval: the predictors leave no residual variance" if exact else ""
     error = np.where(exact, np.nan, error)
     reach = float(stdtrit(free, (1 + confidence) / 2)) * error
     effects = {

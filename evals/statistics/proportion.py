@@ -74,7 +74,7 @@ def win_rate(shares: FloatArray, cluster: IntArray, *, confidence: float = 0.95)
     rate = float(shares.mean())
     cases = int(cluster.max()) + 1
     if cases < 2:
-        note = "no interval: comparisons of one case alone"
+        note = "no interval: all comparisons are of one case"
         return Estimate(rate, np.nan, np.nan, n, WIN_RATE, confidence, note)
     deviations = np.bincount(cluster, shares - rate)
     error = float(np.sqrt(cases / (cases - 1) * (deviations**2).sum()) / n)

@@ -51,7 +51,7 @@ def ranking(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
                     "tied": bool((np.abs(mean[0] - mean[0, place]) < 1e-9).sum() > 1),
                     "note": ""
                     if sure[place]
-                    else f"{count_words(int(size[place]), 'case')}{'' if len(drawn_ranks) else ' of one group'}: too few to say how sure the rank is",
+                    else f"{count_words(int(size[place]), 'case')}{'' if len(drawn_ranks) else ' of one group'}: too few cases for an interval of the rank",
                 }
             )
     return pd.DataFrame(rows)

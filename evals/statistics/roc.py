@@ -70,7 +70,7 @@ def auc_coefficient(positive: float) -> Coefficient:
     return coefficient
 
 
-FLAT = "either the scores or people's values are the same throughout"
+FLAT = "the scores or people's values are the same for every case"
 
 
 class Tracking(NamedTuple):

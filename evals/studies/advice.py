@@ -145,7 +145,7 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
     if row["value"] > 0 and not juries_pay(tables):
         return (
             f"No jury is shown to pay: the best jury agrees better than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
-            "than one answer to everything."
+            "than one constant answer."
         )  # fmt: skip
     if row["value"] > 0:
         return f"A jury pays: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
@@ -216,7 +216,7 @@ def _next(tables: AdviceTables) -> list[str]:
 
 
 def juries_pay(tables: AdviceTables) -> bool:
-    """Whether a jury is shown to be better than the best single judge, and, where that is known, than one answer to everything."""
+    """Whether a jury is shown to be better than the best single judge, and, where that is known, than one constant answer."""
     return _jury_sign(tables.answers) > 0 and not tables.over_constant <= 0
 
 

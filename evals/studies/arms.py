@@ -44,7 +44,7 @@ class CaseSplit:
             return ()
         where = "of the test part" if self.test else "of the study"
         return (
-            f"The {self.scored} cases or groups {where} cannot tell arms apart: no interval, p or recommendation is given below "
+            f"The {self.scored} cases or groups {where} are too few to compare arms: no interval, p or recommendation is given below "
             f"{LEAST_CLUSTERS}. Give cases of more groups (cases of one group count as one; without `group` each counts), or hold out more.",
         )
 

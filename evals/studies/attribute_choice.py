@@ -149,7 +149,7 @@ class ArmChoice:
 
     @property
     def pays(self) -> bool:
-        """A jury pays that is shown to be better than the best judge, and than one answer to everything."""
+        """A jury pays that is shown to be better than the best judge, and than one constant answer."""
         return self.gain.low > 0 and not self.over_constant.low <= 0
 
 
@@ -238,7 +238,7 @@ def choose(
         return HeldArm(name, arms[name], rounds.estimate(tables[role]), naive, measures)
 
     gain, p, error = rounds.difference(tables["jury"], tables[SINGLE])
-    nothing = Estimate(np.nan, np.nan, np.nan, gain.n, gain.method, note="there is no jury to choose")
+    nothing = Estimate(np.nan, np.nan, np.nan, gain.n, gain.method, note="no jury is among the arms")
     return ArmChoice(
         best=arm("best", best),
         jury=arm("jury", jury) if jury else None,

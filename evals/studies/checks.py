@@ -52,7 +52,7 @@ def rating_gaps(
     if bare:
         errors.append(
             VenireError(
-                f"nobody rated {len(bare)} of the {len(ids)} cases: {_some(bare)}",
+                f"{len(bare)} of the {len(ids)} cases have no rating: {_some(bare)}",
                 remedy="rate them, or leave them out of the cases",
             )
         )
@@ -60,7 +60,7 @@ def rating_gaps(
     if unasked:
         errors.append(
             VenireError(
-                f"nobody rated {_some(unasked)} of any case",
+                f"{_some(unasked)} has no rating on any case",
                 remedy="rate it, or name under attributes those that arms are to be scored on",
             )
         )

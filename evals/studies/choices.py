@@ -152,7 +152,7 @@ class Choices:
     def _use(self, name: str, found: ArmChoice) -> str:
         used, words = self.arm_to_use(found), self.goal.objective.words
         gain = (
-            "there is no jury to hold against it"
+            "there is no jury to compare with it"
             if found.jury is None
             else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
@@ -178,9 +178,9 @@ class Choices:
             yield (
                 f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether it loses more than {margin:g}: "
                 + (
-                    f"about {more:.0f} more would tell."
+                    f"about {more:.0f} more would decide it."
                     if more
-                    else "the difference lies too near the margin."
+                    else "the difference is too near the margin."
                 )
             )
 

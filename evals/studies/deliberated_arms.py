@@ -270,7 +270,7 @@ class _Room:
             return HeldArm(kind, weights, value, own.selection, measures)
 
         jury = None if candidates.jury is None else held_arm(candidates.names[JURY], candidates.jury, candidates.widening_of(JURY))  # fmt: skip
-        nothing = undefined("there is no jury to choose", method="paired, both held out")
+        nothing = undefined("no jury is among the arms", method="paired, both held out")
         found = gain(candidates) if jury is not None else None
         over = undefined("", method="")
         if candidates.jury is not None and candidates.constant is not None:

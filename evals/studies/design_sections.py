@@ -157,7 +157,7 @@ def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People
         {"table": pd.DataFrame(rows, columns=COSTS)},
         methods=(
             "Seconds and dollars are what an arm's calls took alone, added up over its seats, rounds and repeats; asked at the same time they take "
-            "less by the clock. A price that nobody knows is blank. Training is not in it.",
+            "less by the clock. An unknown price is blank. Training is not in it.",
         ),
         notes=notes,
     )
@@ -167,7 +167,7 @@ def _sentences(
     rows: list[tuple[str, int, float, float, float, float, float, float]], missing: list[str]
 ) -> list[str]:
     if missing:
-        return [f"{len(rows) - 1} arms, with no person to hold them against: the notes say what is missing."]
+        return [f"{len(rows) - 1} arms, with no person to compare them with: the notes say what is missing."]
     _, _, _, theirs, paid, *_ = rows[0]
     return [
         f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and {_amount(usd, '${:.4g}', 'an unknown price')} a case where a person takes {theirs:.3g} s and ${paid:.2f}."
@@ -267,7 +267,7 @@ def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tupl
     return tuple(found)
 
 
-NOTHING = "The data have nothing to make this table of."
+NOTHING = "The data do not allow this table."
 ABSENT: Mapping[str, str] = {
     "ranking": "Systems cannot be ranked: the cases name fewer than two under `system`.",
     "rescore": "No second panel is named: say who re-scored under people: {rescore: [...]}.",
@@ -331,7 +331,11 @@ def _joint_note(notes: Mapping[str, str]) -> str:
 def _panels(compared: Comparison) -> Section:
     table = compared.panels
     if table.empty:
-        return Section("panels", "An arm among people", ("An arm cannot sit among fewer than two people.",))
+        return Section(
+            "panels",
+            "An arm among people",
+            ("An arm can only be compared as a rater among two or more people.",),
+        )
     said = []
     for arm, rows in table.groupby("arm", sort=False):
         moved = rows[rows["p"] < LEVEL]
@@ -345,7 +349,7 @@ def _panels(compared: Comparison) -> Section:
             + (
                 f"demonstrable changes: {told}."
                 if told
-                else "no change, added or in a person's place, can be told from chance."
+                else "no change, added or in a person's place, is statistically significant."
             )
         )
     return Section(
@@ -355,7 +359,7 @@ def _panels(compared: Comparison) -> Section:
 
 def _effects(compared: Comparison) -> Section:
     table = compared.effects
-    title = "What moves the differences between arm and person"
+    title = "What the differences depend on between arm and person"
     if table.empty:
         why = [note for note in compared.notes if note.startswith("mixed model")] or [NOTHING]
         return Section("effects", title, tuple(why))
@@ -424,7 +428,7 @@ def _detection(given: DesignInput) -> Section:
     """Over all cases of the study: the label is from outside, so that no case need be held out for it."""
     label = given.design.label
     if label is None:
-        why = "No label is named: say under label which metadata column tells that a case is wrong."
+        why = "No label is named: say under label which metadata column says that a case is wrong."
         return Section("detection", "Detecting wrong cases by an outside label", (why,))
     outside = outside_label(
         given.evidence.cases,

@@ -52,7 +52,7 @@ class RunFindings:
     arms: Composition
     """The arms that sat on the test cases, chosen on the others."""
     jurors: Composition | None
-    """Juries made of the seats' own first ballots; None where there is too little for any."""
+    """Juries made of the seats' own first ballots; None where there is not enough for any."""
     table: pd.DataFrame
     """One row an arm, cheapest first: how it is made, what it earned on either part of the cases, what it took."""
     trials: pd.DataFrame
@@ -317,9 +317,9 @@ def _findings(
     jurors: Composition | None = None
     try:
         jurors = _jurors(store, study, people, questions, resamples)
-        further = [f"Of the seats' own ballots: {note}" for note in jurors.notes if note not in notes]
+        further = [f"About the seats' own ballots: {note}" for note in jurors.notes if note not in notes]
     except VenireError as error:
-        further = [f"What each seat adds cannot be told: {error.problem}."]
+        further = [f"What each seat adds cannot be estimated: {error.problem}."]
     return RunFindings(
         study=study,
         folder=folder,

@@ -97,7 +97,7 @@ def pool_of(
         row = met[twice].iloc[0]
         raise InvalidRatings(
             f"{row['juror']} judged {row['attribute']!r} of case {row['case']!r} more than once",
-            remedy="tell the judgements apart in a column 'repeat'",
+            remedy="distinguish the judgements in a column 'repeat'",
         )
     met, illegal = legal_judgements(met, questions)
     wide = met.assign(value=codes(met, questions)).pivot(index=UNIT, columns="juror", values="value")
@@ -107,7 +107,7 @@ def pool_of(
     kept = [str(name) for name in answered.index[answered >= ENOUGH]]
     if not kept:
         raise VenireError(
-            "; ".join(("no juror answered half of the questions", *illegal)),
+            "; ".join(("no juror answered at least half of the questions", *illegal)),
             remedy="give judgements of the cases that people rated, on the scales of the rubric",
         )
     notes = (*known.notes, *illegal, *_notes(given, met, seldom))

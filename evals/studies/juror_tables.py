@@ -314,7 +314,7 @@ def effective_jurors(errors: FloatArray, cluster: IntArray, confidence: float = 
     ]
     error = jackknife_spread(number.kish, np.array(without), LOG)
     low, high = (np.nan, np.nan) if isinstance(error, str) else error.bounds(confidence)
-    notes = [lacking + " and have no part in it"] if number.unknown else []
+    notes = [lacking + " and are left out"] if number.unknown else []
     if isinstance(error, str):
         notes.append(f"no interval: {len(groups)} cases or groups that can be left out tell too little")
     return Estimate(number.kish, low, high, questions, METHOD, confidence, "; ".join(notes))

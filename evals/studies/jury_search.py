@@ -113,7 +113,7 @@ def _counting_rule(rule: str, pool: Pool) -> Callable[[Members], FloatArray]:
     if len(levels) > FEW:
         if rule in (WORDS, "mode"):
             raise VenireError(
-                f"the jurors use {len(levels)} different answers, too many for the commonest to mean anything",
+                f"the jurors use {len(levels)} different answers, too many for the most common to be meaningful",
                 remedy="count by median or mean",
             )
         return lambda members: _sorted_median(pool.votes, members)

@@ -20,7 +20,7 @@ from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.proportion import wilson
 from .jury_search import mean_credit
 
-ALIKE = "no case tells them apart"
+ALIKE = "they do not differ on any case"
 """The note of a difference that is zero on every case."""
 
 
@@ -71,7 +71,7 @@ def _jackknife_test(
     clusters = len(without)
     what = "cases" if clusters == n else "cases or groups"
     if clusters < LEAST_CLUSTERS:
-        note = f"{clusters} {what} cannot tell a difference from chance; {LEAST_CLUSTERS} or more are needed"
+        note = f"{clusters} {what} cannot distinguish a difference from chance; {LEAST_CLUSTERS} or more are needed"
         return Contrast(Estimate(value, np.nan, np.nan, n, method, note=f"no interval: {note}"), np.nan)
     found = jackknife_spread(value, without, transform)
     if isinstance(found, str):
@@ -164,7 +164,7 @@ class HeldObjective:
 
 def _of_equals(value: float, n: int, clusters: float, transform: Transform, method: str) -> Contrast:
     """A mean of values that are all the same, which do not show how far others would lie apart."""
-    note = "every case says the same"
+    note = "all cases have the same value"
     if transform is RATIO and value in (0.0, 1.0):
         low, high = wilson(value, clusters, 0.95)
         return Contrast(Estimate(value, low, high, n, f"{method}; Wilson", note=note), np.nan)

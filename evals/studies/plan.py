@@ -69,7 +69,7 @@ def plan_recorded(path: Path, study: Study) -> RecordedPlan:
         if not judged & rated:
             errors.add(
                 VenireError(
-                    "ratings: nobody rated a case that is judged",
+                    "ratings: no case that is judged has a rating",
                     remedy="check that both files use the same case ids",
                 )
             )

@@ -344,7 +344,7 @@ def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
     if budget.max_usd is not None and cost.unpriced:
         errors.append(
             VenireError(
-                f"max_usd cannot be kept: the price of {', '.join(cost.unpriced)} is not known",
+                f"max_usd cannot be applied: the price of {', '.join(cost.unpriced)} is not known",
                 remedy="give it in a file under prices, or limit calls or tokens instead",
             )
         )
@@ -357,7 +357,7 @@ def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
         if limit is not None and amount is not None and amount > limit:
             errors.append(
                 VenireError(
-                    f"{key} is {limit:g}, and the plan takes {words} at the least",
+                    f"{key} is {limit:g}, and the plan takes at least {words}",
                     remedy="raise it, or plan fewer arms or cases",
                 )
             )
@@ -373,7 +373,7 @@ def near_budget(study: Study, total: CostEstimate) -> list[str]:
         "max_usd": None if most is None else most.usd,
     }
     return [
-        f"{key} may end the study before it is done: it can be continued with more"
+        f"{key} may end the study early; it can be resumed with a larger budget"
         for key, amount in amounts.items()
         if (limit := getattr(study.budget, key)) is not None and (amount is None or amount > limit)
     ]

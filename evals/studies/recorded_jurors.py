@@ -78,7 +78,7 @@ def analyse(
     """
     pool = pool_of(judgements, people, questions, counting, rule=reference)
     if len(pool.jurors) < 2:
-        raise VenireError("one juror is no choice", remedy="give the judgements of two jurors or more")
+        raise VenireError("one juror leaves no choice", remedy="give the judgements of two jurors or more")
     if largest < 2:
         raise VenireError(
             f"a largest jury of {largest} leaves no jury to find", remedy="allow two jurors or more"

@@ -41,7 +41,7 @@ def lock_study(plan: Plan | RecordedPlan) -> Path:
     """
     if isinstance(plan, RecordedPlan):
         raise VenireError(
-            f"{plan.path}: its judgements are recorded, and were known before it was planned",
+            f"{plan.path}: its judgements are recorded, so they were known before it was planned",
             remedy="register a study whose arms are still to be heard",
         )
     path, fields = lock_path(plan.path), plan_fields(plan)
@@ -138,7 +138,7 @@ class Registration:
         if not self.registered:
             return "Not registered: what was decided before the run is not on record (venire study plan STUDY.yaml --lock)."
         if self.late:
-            return "Registered only after the run was begun" + (f"; changed since: {', '.join(self.changes)}." if self.changes else ".")  # fmt: skip
+            return "Registered only after the run had begun" + (f"; changed since: {', '.join(self.changes)}." if self.changes else ".")  # fmt: skip
         return f"Changed after registration: {', '.join(self.changes)}." if self.changes else "As registered."
 
     def to_json(self) -> dict[str, Any]:
@@ -174,5 +174,5 @@ def recorded_fields(plan: Plan, before: Mapping[str, Any] | None) -> dict[str, A
 def _read_lock(path: Path) -> dict[str, Any]:
     document = read_json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT or "fields" not in document:
-        raise InvalidFile(f"{path}: no registration of a study", remedy="remove it, or restore the one that `study plan --lock` wrote")  # fmt: skip
+        raise InvalidFile(f"{path}: not the registration of a study", remedy="remove it, or restore the one that `study plan --lock` wrote")  # fmt: skip
     return document

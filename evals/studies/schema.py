@@ -213,7 +213,7 @@ class Split(StrictModel):
             )
         if isinstance(self.test, float) and not 0 <= self.test < 1:
             raise ValueError(
-                f"test: {self.test:g} is no share of the cases\nwrite a number from 0 to below 1"
+                f"test: {self.test:g} is not a share of the cases\nwrite a number from 0 to below 1"
             )
         return self
 

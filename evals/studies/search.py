@@ -252,7 +252,7 @@ class Trials:
         for name, (trial, arm) in entered.items():
             trial.cases = len(cases)
             if name not in scores:
-                trial.state, trial.note = "failed", "none of its verdicts can be held against people's"
+                trial.state, trial.note = "failed", "none of its verdicts can be compared with people's"
                 continue
             trial.values = self.values(scores[name])
             if len(cases) == len(self.selection):

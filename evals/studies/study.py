@@ -29,8 +29,8 @@ class StudyCannotRun(VenireError):
             f"\n  {number}. {each.problem}\n     -> {each.remedy}" for number, each in enumerate(errors, 1)
         )
         super().__init__(
-            f"{path}: {len(errors)} things are wrong, and nothing was spent{listed}",
-            remedy="mend them, and plan again",
+            f"{path}: {len(errors)} mistakes; nothing was spent{listed}",
+            remedy="correct them, and plan again",
         )
         self.errors = tuple(errors)
 
@@ -89,7 +89,7 @@ class ErrorList:
 
 def _as_list(value: Any) -> Any:
     if not isinstance(value, list | tuple):
-        raise ValueError("is no list\nwrite one arm a line, as - {jury: single, name: one-judge}")
+        raise ValueError("is not a list\nwrite one arm a line, as - {jury: single, name: one-judge}")
     return value
 
 
@@ -149,7 +149,9 @@ class Study(Design):
         if recorded is not None:
             for key in ("arms", "grid", "search"):
                 if getattr(self, key):
-                    raise ValueError(f"judgements are recorded: {key} has nobody to ask\nremove {key}")
+                    raise ValueError(
+                        f"judgements are recorded: {key} has no use, because no model is asked\nremove {key}"
+                    )
             if self.split.stratify:
                 raise ValueError("split: recorded judgements have no columns to stratify by\nremove stratify")
             if self.tables:
@@ -160,7 +162,7 @@ class Study(Design):
         elif self.cases is None:
             raise ValueError("cases: missing\nadd 'cases'")
         elif not self.arms and self.grid is None:
-            raise ValueError("there is no arm in it\nwrite arms, or a grid")
+            raise ValueError("the study has no arm\nwrite arms, or a grid")
         elif self.search is not None and self.grid is None:
             raise ValueError("search: there is nothing to choose from\nadd a grid with personas and models")
         if self.search is not None and self.redact:

@@ -59,13 +59,13 @@ def _run_lines(plan: Plan) -> list[str]:
     lines = [
         f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score what was chosen)",
         (
-            f"{_calls(total)} calls, if no answer has to be asked for again"
+            f"{_calls(total)} calls, if every answer is usable"
             if total.exact
             else f"Between {_calls(total).replace(' to ', ' and ')} calls"
         )
         + f"; run one by one, the arms would make at least {plan.alone}"
         + (f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""),
-        f"tokens: about {tokens}; a token is taken for {BYTES_PER_TOKEN} bytes of prompt, and an answer to have "
+        f"tokens: about {tokens}; assuming {BYTES_PER_TOKEN} bytes of prompt for a token, and an answer of "
         f"{ANSWER_TOKENS} an attribute",
         f"price: {price}"
         + (f"; in batches (--batch) {_price(total, share=0.5)}" if total.least.usd else "")
@@ -74,7 +74,7 @@ def _run_lines(plan: Plan) -> list[str]:
     if study.search is not None:
         lines.append(
             f"a search of {study.search.trials} trials by {', '.join(study.search.objectives)}: the most is of juries of "
-            f"{study.search.max_seats} that share nothing and are never given up early"
+            f"{study.search.max_seats} that share nothing and are never dropped early"
         )
     budget = {key: value for key, value in study.budget if value is not None}
     if budget:

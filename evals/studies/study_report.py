@@ -29,13 +29,13 @@ from .study_tables import TABLES, trial_rows
 
 CAPTIONS = {
     "frontier": "Agreement with people on cases that did not choose the arm, against what a case takes of it alone. "
-    "Dashed: the front, where more agreement costs more. Intervals are 95%.",
+    "Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
     "growth": "Agreement against the number of seats: juries made of the seats' own blind ballots. Bands are 95% intervals.",
     "contributions": "What each seat adds, on average over all juries that these seats could make.",
 }
 """Of the figures of a run."""
 RECORDED_CAPTIONS = {
-    "frontier": "Agreement with people against cost. Dashed: the front, where more agreement costs more. Intervals are 95%.",
+    "frontier": "Agreement with people against cost. Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
     "growth": "Agreement against the size of the jury. Bands are 95% intervals for other cases.",
     "contributions": "What each juror adds on average over all juries that could be.",
 }
@@ -145,7 +145,7 @@ def _juries_in_short(composition: Composition) -> str:
         )
     found = composition.answers[composition.answers["what"] == DIFFERENCE].to_dict("records")
     if not found or math.isnan(found[0]["p"]):
-        return "Whether a jury pays cannot be told."
+        return "Whether a jury pays is not shown."
     row = found[0]
     told = "A jury pays" if composition.pays else "No jury is shown to pay"
     return f"{told}: the best jury minus the best single judge, both chosen on other cases, is {interval_words(row['value'], row['low'], row['high'])}."
@@ -160,7 +160,7 @@ def _uncertain(composition: Composition) -> list[str]:
                 f"{row['n']} cases or groups miss a difference of {row['first']} and {row['second']} below {row['detectable']:.3f} more than once in five times."
             )
     if composition.notes:
-        said.append(f"{len(composition.notes)} notes say what was left out or could not be told.")
+        said.append(f"{len(composition.notes)} notes say what was left out or could not be computed.")
     return said
 
 
@@ -285,7 +285,7 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
 def _seats_section(jurors: Composition | None, figures: Mapping[str, Figure]) -> Section:
     title = "What each seat adds"
     if jurors is None:
-        return Section("seats", title, ("Too few seats voted blind for this to be told; the notes say why.",))
+        return Section("seats", title, ("Too few seats voted blind to compute this; the notes say why.",))
     lead = "Each seat's own blind ballot, counted in every jury that these seats could make, whether it sat or not."
     names = ("jurors", "independence", "growth")
     sentences = tuple(
@@ -435,7 +435,7 @@ def growth_figure(table: pd.DataFrame, measure: str) -> Figure:
         for place, score in zip(rows["place"], rows["score"], strict=True):
             panel.point(place, score, colour)
     return Figure(
-        "Agreement and the size of the jury", [below([panel.picture(), legend(list(WAYS.values()))])]
+        "Agreement by the size of the jury", [below([panel.picture(), legend(list(WAYS.values()))])]
     )
 
 

@@ -21,41 +21,41 @@ TABLES: Mapping[str, TableText] = {
     ),
     "trials": TableText(
         "Trials",
-        "The juries that the search tried on the selection cases. A pruned one was given up when another had been shown to agree better.",
+        "The juries that the search tried on the selection cases. A pruned jury was dropped when another was shown to agree better.",
         {"number": "trial", "arm": "arm", "state": "state", "seats": "seats", "protocol": "protocol", "cases": "cases",
          "agreement": "agreement", "cost": "cost", "latency": "seconds", "note": ""},
     ),
     "choices": TableText(
         "What to seat, attribute by attribute",
         "One judge, a jury or weights, chosen on other cases than those it is scored on, against the best single judge chosen the same "
-        "way. A jury pays where it is shown to be better than the judge and than one answer to everything. `cheaper` says whether "
+        "way. A jury pays if it is shown to be better than the judge and than one constant answer. `cheaper` says whether "
         "the judge is shown to be within the margin.",
         {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
          "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",
          "gain": "jury minus judge", "gain_low": "low", "gain_high": "high", "p": "p", "pays": "a jury pays",
-         "cheaper": "the judge is", "more_cases": "more cases to tell", "n": "n"},
+         "cheaper": "the judge is", "more_cases": "more cases needed", "n": "n"},
     ),
     "measures": TableText(
         "The same arms in the usual coefficients",
-        "Of the arms named above, on the cases held out, against people's values.",
+        "Agreement of the arms named above with people, on the cases held out.",
         {"attribute": "attribute", "arm": "arm", "who": "who", "objective": "objective", "spearman": "Spearman", "icc3k": "ICC(3,k)",
          "icc2": "ICC(2,1)", "kappa": "kappa", "kappa_quadratic": "quadratic kappa", "mae": "mean absolute error", "n": "n"},
     ),
     "answers": TableText(
         "What choosing is worth",
         "The best jury and the best single judge on cases that did not choose them, their difference, and how far the figures on "
-        "the cases that chose them flatter.",
+        "the cases that chose them are too good.",
         {"what": "", "value": "value", "low": "low", "high": "high", "n": "n", "p": "p", "method": "", "note": ""},
     ),
     "frontier": TableText(
         "Cost against agreement",
-        "One row an arm, cheapest first. On the front are those that no other beats in both agreement and cost.",
+        "One row an arm, cheapest first. On the frontier are those that no other arm beats in both agreement and cost.",
         {"arm": "arm", "kind": "kind", "front": "on the front", "score": "agreement", "low": "low", "high": "high",
          "answered": "answered", "cost": "cost", "seconds": "seconds", "n": "n", "jurors": "who sits"},
     ),
     "noise": TableText(
-        "Can the best be told from the rest?",
-        "The best arm minus the best at each price, all as other cases would choose them; within noise where that cannot be told from nothing.",
+        "Is the best arm shown to be better than the rest?",
+        "The best arm minus the best arm at each price, each chosen on other cases; within noise where the difference is not statistically significant.",
         {"arm": "best at this cost", "arms": "arms at it", "cost": "cost", "value": "best minus it", "low": "low", "high": "high",
          "p": "p", "n": "n", "within": "within noise"},
     ),
@@ -98,8 +98,8 @@ TABLES: Mapping[str, TableText] = {
          "second": "second place twice", "lean": "first less second", "low": "low", "high": "high"},
     ),
     "power": TableText(
-        "How small a difference could be seen",
-        "The least true difference that so many cases show with 80% power, and how many cases smaller ones take.",
+        "The smallest difference that could be detected",
+        "The smallest true difference that this many cases detect with 80% power, and how many cases smaller ones need.",
         {"first": "first", "second": "second", "difference": "difference", "sd": "sd by case", "n": "cases", "detectable": "detectable",
          "cases_for_0.05": "cases for 0.05", "cases_for_0.02": "cases for 0.02"},
     ),

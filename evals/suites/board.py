@@ -157,7 +157,7 @@ def _skipped_scenarios(table: ScoreTable) -> dict[str, str]:
     for name in table.means.columns:
         present = int(table.means[name].notna().sum())
         if table.columns[name].direction == "none":
-            skipped[name] = "it has no direction"
+            skipped[name] = "no direction (higher or lower is better) is given"
         elif present < 2:
             skipped[name] = f"{'one system has' if present else 'no system has'} a score"
     return skipped

@@ -125,7 +125,7 @@ def _set_rows(
     flat = spread.index[(spread["count"] < 2) | ~(spread["std"] > 0)]
     if len(flat):
         notes.append(
-            f"{name}: {', '.join(map(str, flat))} gave one composite throughout, or rated one answer: left out"
+            f"{name}: {', '.join(map(str, flat))} gave every answer the same score, or rated only one answer: left out"
         )
     usable = composite[~composite["rater"].isin(flat)].copy()
     grouped = usable.groupby("rater")["value"]
@@ -149,5 +149,5 @@ def _set_rows(
     if usable["rater"].nunique() > 1:
         pairs = pairwise_icc(usable[["case", "group", "rater", "value"]], jackknife=Jackknife(by="group"))
     else:
-        pairs = undefined("one person alone", method="pairwise ICC(3,k)")
+        pairs = undefined("only one person", method="pairwise ICC(3,k)")
     return [*rows, MeasureAgreement(name, PEOPLE, pairs)]

@@ -17,7 +17,7 @@ from ..statistics.significance import LEVEL, holm, interval_phrase, p_words, sig
 MACRO = "macro average"
 METHOD = "paired t over cases"
 MACRO_METHOD = "mean of the scenarios' paired differences, Satterthwaite's t; the scenarios taken as they are"
-_ALIKE = "the scores lie equally far apart in every case"
+_ALIKE = "the scores differ by the same amount in every case"
 
 
 @dataclass(frozen=True, slots=True)

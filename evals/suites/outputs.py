@@ -115,7 +115,7 @@ def _tokens(place: str, row: Mapping[str, Any], column: str) -> int | None:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{place}: {cell!r} is no number of tokens",
+            f"{place}: {cell!r} is not a number of tokens",
             remedy=f"give {column} as a whole number, or leave it blank",
         )
     return int(number)

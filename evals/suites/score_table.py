@@ -165,7 +165,7 @@ def _long_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
             place = f"case {case!r} of {scenario!r}" if case else repr(scenario)
             raise InvalidFile(
                 f"{file}:{line}: {system!r} has two scores for {place}",
-                remedy="keep one row, or tell them apart in a column case",
+                remedy="keep one row, or distinguish them in a column case",
             )
         keys.add((system, scenario, case))
         cells.append((system, scenario, case, _score(file, line, row.get("score"))))
@@ -190,7 +190,8 @@ def _score(file: Path, line: int, cell: Any) -> float:
         score /= 100
     if score is None or not math.isfinite(score):
         raise InvalidFile(
-            f"{file}:{line}: {str(cell)[:40]!r} is no score", remedy="write a number, or leave the cell blank"
+            f"{file}:{line}: {str(cell)[:40]!r} is not a score",
+            remedy="write a number, or leave the cell blank",
         )
     return score
 
@@ -210,7 +211,7 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
         direction = str(row.get("direction") or "").strip().lower()
         if direction not in DIRECTIONS:
             raise InvalidFile(
-                f"{file}:{line}: {direction!r} is no direction",
+                f"{file}:{line}: {direction!r} is not a direction",
                 remedy="write higher, lower, or none where there is none",
             )
         low, high = (_score(file, line, row.get(end)) for end in ("low", "high"))
@@ -232,7 +233,7 @@ def _check_scales(file: Path, table: pd.DataFrame, columns: Mapping[str, Scenari
             stray = strays.iloc[0]
             raise InvalidFile(
                 f"{file}: {stray['score']:g} of {stray['system']!r} on {name!r} is off its scale, {column.low:g} to {column.high:g}",
-                remedy="mend the score, or the scale in --columns",
+                remedy="correct the score, or the scale in --columns",
             )
 
 

@@ -130,8 +130,8 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
     """
     if isinstance(scenario.scorer, JudgedScorer):
         raise VenireError(
-            f"{scenario.name} is scored by a jury, which has to be asked",
-            remedy="put it in a suite with the outputs as its systems: venire suite run SUITE.yaml",
+            f"{scenario.name} is scored by a jury, which must be asked",
+            remedy="add it to a suite with the outputs as its systems: venire suite run SUITE.yaml",
         )
     if all(case.target is None for case in cases):
         raise VenireError(
@@ -235,7 +235,7 @@ def _check_scored(scenario: Scenario, scores: Mapping[str, CaseScore]) -> None:
 def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """The weighted mean of the scores on a scale with these ends, an unparsed answer earning the lowest.
 
-    Only scored and unparsed answers count: a failure, a hung jury or a case without a target is no number.
+    Only scored and unparsed answers count: a failure, a hung jury or a case without a target is not a number.
     """
     counted_scores = [score for score in scores if score.status in COUNTED and score.weight > 0]
     low_end, high_end = ends
@@ -262,7 +262,7 @@ def _why_undefined(scores: Sequence[CaseScore]) -> str:
         return "no answer"
     commonest = statuses.most_common(1)[0][0]
     return {
-        "failed": "no answer came",
+        "failed": "no answer was received",
         "hung": "the jury is hung on every case",
         "unjudged": "no answer was judged",
     }.get(commonest, "no case says what is right")

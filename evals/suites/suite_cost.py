@@ -98,7 +98,7 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
             )
         kind = str(row.get("kind") or "generation").strip().lower()
         if kind not in ("generation", "jury"):
-            raise InvalidFile(f"{place}: {kind!r} is no kind of cost", remedy="write generation or jury")
+            raise InvalidFile(f"{place}: {kind!r} is not a kind of cost", remedy="write generation or jury")
         numbers = {
             name: _whole(place, row, name)
             for name in ("prompt_tokens", "completion_tokens", "max_tokens", "calls")
@@ -179,7 +179,7 @@ def _whole(place: str, row: Mapping[str, Any], name: str) -> int | None:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{place}: {cell!r} is no number of {name}", remedy="give a whole number, or leave it blank"
+            f"{place}: {cell!r} is not a number of {name}", remedy="give a whole number, or leave it blank"
         )
     return int(number)
 

@@ -286,14 +286,14 @@ def plan_table(plan: SuitePlan) -> Table:
 def plan_sentences(plan: SuitePlan) -> list[str]:
     upper = plan.upper_usd
     sentences = [
-        f"{plan.calls} calls are left to make, at the most ${upper:,.2f}."
+        f"{plan.calls} calls are left to make, for at most ${upper:,.2f}."
         if upper is not None
-        else f"{plan.calls} calls are left to make; what they cost at the most is not known: a price or the length of answers is missing."
+        else f"{plan.calls} calls are left to make; their maximum cost is unknown, because a price or the length of answers is missing."
     ]
     if local := sum(part.local_calls for part in plan.parts):
         sentences.append(
             f"{local} of them go to the embedded model: by the length of what it reads about {duration_words(plan.seconds)} on two idle cores, an "
-            "estimate that another processor may halve or double. judged: N in the suite has a jury hear a sample."
+            "estimate that may be half or double on another processor. judged: N in the suite makes a jury hear a sample."
         )
     sentences += [f"{name} will be skipped: {reason}." for name, reason in plan.suite.skipped.items()]
     return [*sentences, *plan.suite.notes]
@@ -359,7 +359,7 @@ def coverage_sentences(coverage: Coverage) -> list[str]:
         f"{place.name}: {', '.join(place.scenarios)}." for place in coverage.places if place.scenarios
     ]
     if coverage.unplaced:
-        sentences.append(f"Without a place in the taxonomy: {', '.join(coverage.unplaced)}.")
+        sentences.append(f"Not in the taxonomy: {', '.join(coverage.unplaced)}.")
     return sentences
 
 

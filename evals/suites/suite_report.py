@@ -129,7 +129,7 @@ def suite_sentences(results: SuiteResults) -> list[str]:
     constant, chance = results.baselines["constant"], results.baselines["random"]
     if not math.isnan(constant):
         sentences.append(
-            f"Answering without reading has a macro average of {constant:.4f} (always the same answer) or {chance:.4f} (a random one), on the scenarios that a program scores."
+            f"Baselines that do not read have a macro average of {constant:.4f} (always the same answer) or {chance:.4f} (a random one), on the scenarios that a program scores."
         )
     sentences += [
         f"{name} is dominated: {rival} is no dearer and no worse."
@@ -137,18 +137,16 @@ def suite_sentences(results: SuiteResults) -> list[str]:
     ]
     unknown = [name for name, cost in results.costs.items() if cost.total.usd is None]
     if unknown:
-        sentences.append(
-            f"The cost of {', '.join(unknown)} is not known: a price or a count of tokens is missing."
-        )
+        sentences.append(f"The cost of {', '.join(unknown)} is unknown: a price or a token count is missing.")
     return [*sentences, *results.notes]
 
 
 def _failures(results: SuiteResults) -> list[str]:
     words = {
         "unparsed": "could not be read and count as wrong",
-        "failed": "never came because the system could not be reached; left out, and --retry asks again",
-        "hung": "without a verdict: the jury is hung, so there is no score",
-        "unjudged": "not put before the jury, so there is no score",
+        "failed": "are missing because the system could not be reached; they are left out, and --retry asks again",
+        "hung": "without a verdict: the jury is hung, so they have no score",
+        "unjudged": "not put before the jury, so they have no score",
     }
     sentences = []
     for status, meaning in words.items():
@@ -188,7 +186,7 @@ def scenario_table(results: SuiteResults) -> pd.DataFrame:
         for name, value in scenario.baselines.items():
             zeros = dict.fromkeys((*STATUSES, "lost"), 0)
             note = (
-                "a jury's scenario: not judged"
+                "not available: scored by a jury"
                 if math.isnan(value)
                 else scenario.constant[:40]
                 if name == "constant"
@@ -402,7 +400,7 @@ def suite_page(
         section(
             "What a scenario can show",
             paragraph(
-                "The difference between two systems that a scenario shows with 80% power at 0.05.", "soft"
+                "The difference between two systems that a scenario detects with 80% power at 0.05.", "soft"
             ),
             collapsible(
                 f"{len(tables['effects'])} pairs",

@@ -90,16 +90,16 @@ def board_sentences(board: Board) -> list[str]:
         )
     if board.effects:
         sentences.append(
-            "MDE: the difference between two systems that a scenario shows with 80% power at 0.05, mean and SD over all pairs whose scores do not lie equally far apart in every case."
+            "MDE: the difference between two systems that a scenario detects with 80% power at 0.05, mean and SD over all pairs whose difference is not the same in every case."
         )
     return sentences
 
 
 def _leader_words(board: Board) -> str:
     if board.leader is None:
-        return "No system demonstrably leads: see the ranks that each may have."
+        return "No system is shown to lead: see the ranks that each may have."
     if board.leader == board.rank_leader:
-        return f"{board.leader} leads: no other system may stand first."
+        return f"{board.leader} leads: no other system can be first."
     return f"{board.leader} leads on the macro average of these scenarios; they are too few for ranks."
 
 
@@ -154,11 +154,9 @@ def cost_sentences(board: Board, costs: Mapping[str, SystemCost]) -> list[str]:
     beaten = dominated_by({name: cost.total.usd for name, cost in costs.items()}, rates)
     sentences = [f"{name} is dominated: {rival} is no dearer and no worse." for name, rival in beaten.items()]
     if unknown := [name for name, cost in costs.items() if cost.total.usd is None]:
-        sentences.append(
-            f"The cost of {', '.join(unknown)} is not known: a price or a count of tokens is missing."
-        )
+        sentences.append(f"The cost of {', '.join(unknown)} is unknown: a price or a token count is missing.")
     if lone := [name for name in costs if name not in rates]:
-        sentences.append(f"Costs without a score: {', '.join(lone)}.")
+        sentences.append(f"Systems with a cost but no score: {', '.join(lone)}.")
     return sentences
 
 
@@ -232,7 +230,7 @@ def scored_sentences(scored: ScoredScenario) -> list[str]:
     sentences.append(f"The baseline (constant) answers {scored.constant[:60]!r} to every case.")
     unread = sum(system.count("unparsed") for system in scored.systems)
     if unread:
-        sentences.append(f"Could not be read and count as wrong: {count_words(unread, 'answer')}.")
+        sentences.append(f"Unreadable answers, which count as wrong: {count_words(unread, 'answer')}.")
     if missing := sum(system.missing for system in scored.systems):
         sentences.append(
             f"Without an output of a system, and left out of its score: {count_words(missing, 'case')}."
@@ -245,7 +243,7 @@ def scored_sentences(scored: ScoredScenario) -> list[str]:
             f"{count_words(len(outputs.unknown), 'output')} without a case: {', '.join(outputs.unknown[:5])}."
         )
     if outputs.other:
-        sentences.append(f"Of other scenarios: {count_words(outputs.other, 'output')}.")
+        sentences.append(f"Outputs of other scenarios: {count_words(outputs.other, 'output')}.")
     return sentences
 
 

@@ -124,7 +124,7 @@ class Survey:
     """Over all answers; its interval takes people as they are, and answers as independent."""
     people: int
     unasked: tuple[str, ...]
-    """Nodes that nobody was asked about."""
+    """Nodes that no one was asked about."""
 
 
 def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
@@ -192,7 +192,7 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
 def _share(agreeing: int, n: int) -> Estimate:
     method = "share of answers; Wilson interval"
     if not n:
-        return undefined("nobody was asked", method=method)
+        return undefined("no one was asked", method=method)
     low, high = wilson(agreeing / n, n, 0.95)
     return (
         Estimate(agreeing / n, low, high, n, method)

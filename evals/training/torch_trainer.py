@@ -245,7 +245,7 @@ def train_stage(
             if best is at["looks"][-1]:
                 at["best"] = {name: weights.detach().cpu().clone() for name, weights in judge.learnt}
             if len(at["looks"]) - 1 - at["looks"].index(best) >= settings.patience:
-                at["ended"] = f"no improvement on the dev split in {settings.patience} looks"
+                at["ended"] = f"no improvement on the dev split in {settings.patience} checks"
         if checkpoint is not None and (at["step"] % CHECKPOINT_EVERY == 0 or at["ended"]):
             _save(checkpoint, judge, optimiser, at)
     if at["best"] is not None:
@@ -298,9 +298,7 @@ def _four_bits(method: str, device: str) -> dict[str, Any]:
     if method != "qlora":
         return {}
     if device != "cuda":
-        raise VenireError(
-            "qlora needs a GPU: four-bit training runs nowhere else", remedy="write `method: lora`"
-        )
+        raise VenireError("qlora needs a GPU", remedy="write `method: lora`")
     try:
         from transformers import BitsAndBytesConfig
 

@@ -356,7 +356,7 @@ def _lowest(
     trials: int,
     seed: int,
 ) -> Settings:
-    """The settings of the lowest cost; `start` where no trial came below it, or all failed (a cost that is no number)."""
+    """The settings of the lowest cost; `start` where no trial came below it, or all failed (a cost that is not a number)."""
     import optuna
     from optuna.samplers import TPESampler
 

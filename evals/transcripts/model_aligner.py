@@ -44,7 +44,7 @@ class AlignmentAnswer(BaseModel):
 async def model_alignment(alignment: Alignment, settings: ModelSettings, court: Court) -> Alignment:
     """The alignment with the groups that the model gives; an abstention where it gives none that can be used.
 
-    An answer with a place that does not exist or stands twice, or out of order, is sent back once.
+    An answer with a place that does not exist or appears twice, or out of order, is sent back once.
     """
     name = settings.model or "local"
     gateway = ModelGateway(
@@ -98,7 +98,7 @@ def _problem(answer: AlignmentAnswer, alignment: Alignment) -> str | None:
                 if not 0 <= place < count:
                     return f"{side} has no number {place}: they run from 0 to {count - 1}"
                 if place <= last_place:
-                    return f"{side} {place} stands twice, or out of order"
+                    return f"{side} {place} appears twice, or out of order"
                 if earlier is not None and place != earlier + 1:
                     return f"{side} {earlier} and {place} are in one group, but not consecutive"
                 last_place = place

@@ -89,7 +89,7 @@ def read_talk(path: Path) -> Talk:
             return Talk(path.stem, tuple(_captions(path)))
         case ".json":
             return _json(path)
-    raise InvalidFile(f"{path}: not a transcript's format", remedy=_REMEDY)
+    raise InvalidFile(f"{path}: not a known transcript format", remedy=_REMEDY)
 
 
 def _text_of(path: Path) -> str:
@@ -212,7 +212,7 @@ def _json(path: Path) -> Talk:
         return Talk(
             name, tuple(_listed_utterance(entry, f"{path}: item {n}") for n, entry in enumerate(document))
         )
-    raise InvalidFile(f"{path}: JSON, but no transcript that is known here", remedy=_REMEDY)
+    raise InvalidFile(f"{path}: JSON, but not a known kind of transcript", remedy=_REMEDY)
 
 
 def _listed_utterance(entry: Any, place: str) -> Utterance:
@@ -240,7 +240,7 @@ def _moment(value: Any, place: str) -> float | None:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
     except ValueError:
         raise InvalidFile(
-            f"{place}: {value!r} is no time", remedy="write seconds, or an ISO date and time"
+            f"{place}: {value!r} is not a time", remedy="write seconds, or an ISO date and time"
         ) from None
 
 
@@ -271,7 +271,7 @@ def _segments(document: dict[str, Any], name: str, path: str) -> Talk:
     """Whisper's `segments`."""
     rows = document["segments"]
     if not isinstance(rows, list):
-        raise InvalidFile(f"{path}: 'segments' is no list", remedy=_REMEDY)
+        raise InvalidFile(f"{path}: 'segments' is not a list", remedy=_REMEDY)
     return Talk(name, tuple(_listed_utterance(row, f"{path}: segment {n}") for n, row in enumerate(rows)))
 
 

@@ -163,7 +163,7 @@ class ClaimFindings:
         return _count_of(value, otherwise, str(self.of))
 
     def _support(self) -> Counted:
-        silent = f"the {self.options.against} addresses none of the {self.of.claims} claims"
+        silent = f"the {self.options.against} does not address any of the {self.of.claims} claims"
         return self._forward(self.of.share(self.options.share), silent)
 
     def _contradiction(self) -> Counted:
@@ -324,7 +324,7 @@ def _no_count(why: str) -> Counted:
 
 
 def _too_few(shares: ClaimShares, of: str) -> str:
-    return f"{shares.undecided} of the {shares.claims} claims of the {of} are without a verdict"
+    return f"{shares.undecided} of the {shares.claims} claims of the {of} have no verdict"
 
 
 def by_claim(tally: Tally) -> Counted:

@@ -78,7 +78,7 @@ def too_few(tally: Tally) -> Counted | None:
     return Counted(
         None,
         "none",
-        f"{len(tally.votes)} of the {tally.jury.quorum} votes that a quorum needs say that it applies",
+        f"{len(tally.votes)} of the {tally.jury.quorum} votes that a quorum needs say that the question applies",
     )
 
 

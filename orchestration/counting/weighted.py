@@ -26,7 +26,7 @@ def fit(run: Sequence[Tally]) -> Count:
         weighed = {name: weights.get(name.partition("#")[0], 1.0) for name in tally.votes}
         total = math.fsum(weighed.values())
         if not total:
-            return Counted(None, "none", "nobody who voted has any weight")
+            return Counted(None, "none", "no juror who voted has any weight")
         votes = list(tally.votes.values())
         if tally.scale.ordered and not tally.compares:
             value = math.fsum(weighed[name] * float(vote) for name, vote in tally.votes.items()) / total

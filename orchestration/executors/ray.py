@@ -56,7 +56,7 @@ async def start_ray(job: ExecutorJob) -> RayExecutor:
     """
     if job.traced:
         raise VenireError(
-            "spans of workers on a cluster are not gathered into one file",
+            "spans from several nodes cannot be written to one file",
             remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
         )
     config = WorkerConfig(
@@ -179,7 +179,7 @@ class RayExecutor:
                 await worker.serve()
             except WorkerLost as lost:
                 if failures == STARTS or lost.unfit is not None:
-                    raise _unfit(lost.unfit or "it is lost every time") from None
+                    raise _unfit(lost.unfit or "a worker is lost every time") from None
                 self._lose(worker)
             finally:
                 worker.end()
@@ -200,7 +200,7 @@ class RayExecutor:
     def _lose(self, worker: RemoteWorker) -> None:
         if worker in self._workers:
             self._workers.remove(worker)
-            self._say(f"a worker on {worker.host} was lost: its cases go on elsewhere")
+            self._say(f"a worker on {worker.host} was lost; its cases continue on other workers")
         worker.end()
 
     def _on_supervisor_done(self, supervisor: asyncio.Task[None]) -> None:
@@ -310,7 +310,7 @@ def ray_connection(cluster: Cluster) -> Iterator[Any]:
         address = None
     if address and address.startswith("ray://"):
         raise VenireError(
-            f"{address} is the address of a Ray client, and a run is not one",
+            f"{address} is a Ray client address, which runs do not support",
             remedy="start the run on a node of the cluster, with --ray-address auto",
         )
     if not address and "ray" not in sys.modules:

@@ -155,7 +155,7 @@ def refuse_other_build(host: str, venire: str, prompts: str) -> None:
         )
     if prompts != here[1]:
         raise VenireError(
-            f"on node {host}: venire has other prompts than here",
+            f"on node {host}: its venire has other prompts than this one",
             remedy="install the same venire on every node",
         )
 

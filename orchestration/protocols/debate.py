@@ -60,7 +60,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     if stop.limit is None and cut_short(transcript) and len(voted) < len(brief.rubric.names):
         stop = bench.stop_at("max_turns", SOME_QUORUM if voted else NO_QUORUM)
     elif stop.reason == "consensus" and open_attributes(transcript, brief, bench):
-        stop = Stop(reason="complete", detail="nothing divided the advocates; the rest of the jury differs")
+        stop = Stop(reason="complete", detail="the advocates agreed; the other jurors differ")
     return await decide_open(transcript, brief, bench, stop)
 
 

@@ -84,7 +84,7 @@ def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
     if len(values) < jury.quorum or not values:
         return f"{len(values)} of the {jury.quorum} votes that a quorum needs"
     if not settled(values, rules.repeat_range):
-        return f"its answers {', '.join(map(str, values))} lie further apart than repeat_range {rules.repeat_range:g}"
+        return f"its answers {', '.join(map(str, values))} differ by more than repeat_range {rules.repeat_range:g}"
     said = [h.vote.confidence for h in held.values() if h.vote.confidence]
     lowest = min(said, key=_LEVELS.index, default="low")
     if _LEVELS.index(lowest) < _LEVELS.index(rules.confidence):
@@ -117,9 +117,8 @@ class Savings:
 
     def __str__(self) -> str:
         saved = max(0, self.straight_at_least - self.made)
-        return (
-            f"{self.made} calls made; orchestrated from the start makes {self.straight_at_least} or more: "
-            + (f"{saved} saved, or more" if saved else "none shown to be saved")
+        return f"{self.made} calls made; orchestrated would have made at least {self.straight_at_least}: " + (
+            f"at least {saved} saved" if saved else "no saving shown"
         )
 
 

@@ -207,7 +207,7 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
                 (f"  {claim_verdict_words(outcome.verdict)}", "yellow"),
             )  # fmt: skip
     elif card.back:
-        yield Text(f"\nnothing of the {card.options.against} is left out", "green")
+        yield Text(f"\nnothing in the {card.options.against} was left out", "green")
     yield from _shares(card)
     yield from people_lines(card.people)
 

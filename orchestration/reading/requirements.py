@@ -41,7 +41,7 @@ class Requirement:
         found = _WRITTEN.fullmatch(written)
         if found is None:
             raise VenireError(
-                f"{written!r} is no requirement", remedy="write NAME>=NUMBER, for example accurate>=4"
+                f"{written!r} is not a requirement", remedy="write NAME>=NUMBER, for example accurate>=4"
             )
         name, sign, bound = found.groups()
         known = [*rubric.names, *rubric.reversed_names, *rubric.composites]
@@ -53,7 +53,7 @@ class Requirement:
             return cls(name, sign, float(bound))
         except ValueError:
             raise VenireError(
-                f"{written!r}: {bound!r} is no number", remedy=f"compare {name} with a number"
+                f"{written!r}: {bound!r} is not a number", remedy=f"compare {name} with a number"
             ) from None
 
     def miss(self, verdict: Verdict) -> str | None:
@@ -81,7 +81,7 @@ def missed_bounds(written: Sequence[str], scores: Mapping[str, float]) -> list[s
     """What `NAME>=NUMBER` requires of named scores and they do not reach; an undefined score reaches nothing.
 
     Raises:
-        VenireError: It is no requirement, or of a name that has no score.
+        VenireError: It is not a requirement, or of a name that has no score.
     """
     missed: list[str] = []
     for each in written:
@@ -91,7 +91,7 @@ def missed_bounds(written: Sequence[str], scores: Mapping[str, float]) -> list[s
             number = float(bound)
             met = _SIGNS[sign]
         except (KeyError, ValueError):
-            raise VenireError(f"{each!r} is no requirement", remedy="write NAME>=NUMBER") from None
+            raise VenireError(f"{each!r} is not a requirement", remedy="write NAME>=NUMBER") from None
         if name not in scores:
             raise VenireError(f"nothing named {name!r} has a score", remedy=nearest(name, list(scores)))
         if not met(scores[name], number):

@@ -54,7 +54,7 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
         for name, total in totals.items():
             if total.unseen + total.to_people:
                 console.print(
-                    f"{safe(name)}: {total.unseen} verdicts may stand unseen by the jury's rule, "
+                    f"{safe(name)}: {total.unseen} verdicts may be accepted unseen by the jury's rule; "
                     f"{total.to_people} go to people",
                     soft_wrap=True,
                 )

@@ -66,7 +66,7 @@ def show_case(
         if not found:
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
         if store.redacted:
-            console.print("this run was made with --redact: words were not kept, only marks of them")
+            console.print("this run was made with --redact: the words were not stored, only placeholders")
         for number, (of, verdict) in enumerate(found):
             if number:
                 console.rule()
@@ -200,8 +200,12 @@ def _arm(name: str, census: Census) -> RenderableType:
         ("harsh (-) or lenient (+), against the other jurors", census.leanings("juror"), "+.2f"),
         ("the same, by persona", census.leanings("persona"), "+.2f"),
         ("the same, by model", census.leanings("model"), "+.2f"),
-        ("moved towards it after reading it (moves)", census.persuaders(), ".1f"),
-        ("conforms (of the times it was outnumbered)", census.conformers(), ".0%"),
+        ("moves towards this juror after reading it", census.persuaders(), ".1f"),
+        (
+            "moved to the majority without new evidence (of the times outnumbered)",
+            census.conformers(),
+            ".0%",
+        ),
     ):
         # One persona or one model has nobody to be held against.
         if len(shares) > 1 or (shares and not title.startswith("the same")):

@@ -52,7 +52,7 @@ class SavedDeliberation(BaseModel):
     transcript: Transcript
     """Who said what, in order. An entry's `kind` says what else it holds."""
     rubric: Annotated[Rubric | None, _OBJECT] = None
-    """What was asked, as a rubric file has it; left out where nobody was asked for a score."""
+    """What was asked, as a rubric file has it; left out where no one was asked for a score."""
     jury: Annotated[Jury | None, _OBJECT] = None
     """Who sat, as a jury file has it; without it, the transcript's seats."""
     manifest: dict[str, Any] = {}
@@ -174,7 +174,7 @@ def save_run(deliberations: Sequence[SavedDeliberation], run: Path) -> None:
         VenireError: There is a run already, or one arm heard a case twice.
     """
     if run_exists(run):
-        raise VenireError(f"{run}: there is a run already", remedy="name a new one with -o")
+        raise VenireError(f"{run}: a run exists there already", remedy="name a new one with -o")
     heard: set[tuple[str, str]] = set()
     for saved in deliberations:
         key = (saved.transcript.arm, saved.transcript.case)

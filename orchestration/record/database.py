@@ -110,7 +110,7 @@ class NoRun(VenireError):
 
 def no_run(place: object, *, remedy: str = "name the directory given to venire run -o") -> NoRun:
     """The error that names the place."""
-    return NoRun(f"{place}: no run there", remedy=remedy)
+    return NoRun(f"{place}: there is no run", remedy=remedy)
 
 
 def create_missing_tables(database: Database) -> None:

@@ -44,7 +44,7 @@ def merge_runs(runs: Sequence[Location], output: Location) -> MergedRun:
     Cases stand in the order of the runs. Raises VenireError where two arms of one name were not made alike; it says what differs.
     """
     if run_exists(output):
-        raise VenireError(f"{output}: there is a run already", remedy="name a new one with -o")
+        raise VenireError(f"{output}: a run exists there already", remedy="name a new one with -o")
     sources: list[Database] = []
     try:
         for run in runs:

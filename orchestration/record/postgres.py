@@ -245,7 +245,7 @@ class ReconnectingSession:
                         self._undo()
                         raise VenireError(
                             f"{self._address.shown}: the database refused: {why}",
-                            remedy="mend what it names, and run again: everything committed before is kept",
+                            remedy="correct what it names, and run again: everything committed before is kept",
                         ) from None
                 except _GONE as error:
                     why = str(error) or type(error).__name__

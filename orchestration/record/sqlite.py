@@ -151,7 +151,7 @@ class SqliteDatabase:
                 raise
         if _has_content(self._folder / f"{FILE}-wal"):
             raise VenireError(
-                f"{self.name}: the run was not closed, and where nothing can be written its last part cannot be read",
+                f"{self.name}: the run was not closed, and its last part cannot be read from a read-only directory",
                 remedy="copy the whole directory to one that can be written, and name that one",
             )
         return self._connection("?mode=ro&immutable=1")
@@ -165,7 +165,7 @@ class SqliteDatabase:
         return VenireError(
             f"{self.name}: the record cannot be {done}: {_reason(error)}",
             remedy=files_remedy(
-                "make room or mend the disk, and run again: everything committed before is kept"
+                "free some space or repair the disk, and run again: everything committed before is kept"
             ),
         )
 

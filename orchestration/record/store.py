@@ -325,7 +325,7 @@ def _begin_redacted(database: Database) -> None:
         return
     if database.rows("SELECT 1 FROM sittings LIMIT 1"):
         raise VenireError(
-            f"{database.name}: this run was begun without --redact: words are in it already",
+            f"{database.name}: this run was started without --redact, so it already holds words",
             remedy="name a new run for --redact, and delete this one if it must not be kept",
         )
     database.commit([(_ADD_FACT, ("redacted", redaction.SEALING))])

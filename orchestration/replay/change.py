@@ -55,7 +55,7 @@ class Change:
     advocates: tuple[str, str] | None = None
     """Of a debate: who argues high, and who low."""
     from_round: int = 1
-    """Before this round everything is as it was."""
+    """Keep everything before this round as recorded."""
 
     def __str__(self) -> str:
         """The change in a few words."""
@@ -114,7 +114,7 @@ def parse_limits(written: Sequence[str]) -> dict[str, float | None]:
         try:
             number = None if value == "none" else float(value)
         except ValueError:
-            raise VenireError(f"{part!r} is no limit", remedy="write it as max_rounds=1") from None
+            raise VenireError(f"{part!r} is not a limit", remedy="write it as max_rounds=1") from None
         limits[name] = int(number) if number is not None and number.is_integer() else number
     return limits
 
@@ -165,10 +165,10 @@ def _refuse_impossible(jury: Jury, change: Change) -> None:
         if name not in jury.seat_names:
             raise VenireError(f"{jury.name} has no seat {name!r}", remedy=nearest(name, jury.seat_names))
     if not set(jury.seat_names) - gone:
-        raise VenireError(f"{jury.name}, {change}: nobody is left", remedy="leave a seat on the jury")
+        raise VenireError(f"{jury.name}, {change}: no juror is left", remedy="leave a seat on the jury")
     if change.leaving and change.from_round < 2:
         raise VenireError(
-            f"{change.leaving[0]} cannot leave before it has spoken",
+            f"{change.leaving[0]} cannot leave before its first vote",
             remedy="say when it leaves (--from-round 2), or strike it: --without",
         )
     if change.from_round > 1 and change.limits:
@@ -178,7 +178,7 @@ def _refuse_impossible(jury: Jury, change: Change) -> None:
         )
     if change.from_round > 1 and jury.protocol.startswith("magentic"):
         raise VenireError(
-            f"whoever presides over {jury.protocol} keeps one conversation: it can only be replayed whole",
+            f"whoever presides over {jury.protocol} keeps one conversation, so it can only be replayed as a whole",
             remedy="leave out --from-round",
         )
     if change.advocates is not None and jury.protocol != "debate":

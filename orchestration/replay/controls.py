@@ -130,7 +130,7 @@ def _refuse_sameness(arm: Arm, draws: int) -> None:
             if seat.seed is not None
             else "its temperature is 0"
             if seat.temperature == 0 or (local and seat.temperature is None)
-            else f"{model} has no chance in its answers"
+            else f"{model} answers deterministically"
             if model.partition("/")[0] in _SAME_EVERY_TIME
             else ""
         )
@@ -266,7 +266,7 @@ def controlled_arms(parent: Parent, draws: int, who: bool) -> list[ControlledArm
     ]
     if not revised:
         raise VenireError(
-            f"{parent.store.name}: nobody revised anything in it, but under orders",
+            f"{parent.store.name}: no juror revised a vote in it, except under orders",
             remedy="run a protocol in which jurors revise, such as orchestrated or delphi",
         )
     return [ControlledArm.of(arm, draws, who) for arm in revised]

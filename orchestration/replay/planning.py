@@ -52,7 +52,7 @@ class ReplayPlan:
         worded = f", {more} if they say it in other words" if more != self.new else ""
         who = " and ".join(self.changed_seats)
         unknown = (
-            f"; a forecast, for nobody knows what {who} will say, and agreement may come sooner or later"
+            f"; this is a forecast: it is unknown what {who} will say, and agreement may come sooner or later"
         )
         people = "".join(f"; {name} is a person, and is not asked again" for name in self.left_out)
         return (

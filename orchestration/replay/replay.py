@@ -147,7 +147,7 @@ class Parent:
                 for name in arm.jury.seat_names
             ]
             if not struck:
-                raise VenireError("no arm has a seat to spare", remedy="replay a jury of two seats or more")
+                raise VenireError("every arm has a single seat", remedy="replay a jury of two seats or more")
             return [ReplayedArm.of(arm, change) for arm, change in struck]
         found = [
             ReplayedArm.of(arm, change)
@@ -159,7 +159,7 @@ class Parent:
             # Says which seat it is that nobody has.
             ReplayedArm.of(max(chosen, key=lambda arm: len(arm.jury.seats)), self.session.changes[0])
             raise VenireError(
-                f"{self.session.changes[0]}: nobody presides over any arm of {self.store.name}",
+                f"{self.session.changes[0]}: no arm has an orchestrator in {self.store.name}",
                 remedy="leave out --orchestrator",
             )
         return found
@@ -204,7 +204,7 @@ class Parent:
                 )
         chosen = [case for case in complete if case in self.session.cases or not self.session.cases]
         if not chosen:
-            raise VenireError(f"{self.store.name}: nothing was heard in it", remedy="run its cases first")
+            raise VenireError(f"{self.store.name}: no case was heard in it", remedy="run its cases first")
         stored = map(self.store.case, chosen)
         return [case for case in stored if case is not None]
 
@@ -230,7 +230,7 @@ def _refuse_strange_child(session: ReplaySession, parent: Store) -> None:
         child.release()
     if known is None:
         raise VenireError(
-            f"{child.name}: this run is no replay",
+            f"{child.name}: this run is not a replay",
             remedy="name a new directory with -o: a replay is a run of its own",
         )
     if json.loads(known)["run"] != parent_name(session):
@@ -399,7 +399,7 @@ async def hear_changed(case: Case, rubric: Rubric, replayed: ReplayedArm, court:
         transcript = await way.run(brief(case, rubric), bench)
     if bench.unchanged and transcript.rounds >= change.from_round:
         raise VenireError(
-            f"{jury.protocol} does not say when a round begins: it can only be replayed whole",
+            f"{jury.protocol} does not record when a round begins, so it can only be replayed as a whole",
             remedy="leave out --from-round",
         )
     return transcript

@@ -91,7 +91,7 @@ def test_a_limit_is_not_passed_however_many_are_in_flight(
     spent = court.budget.spent
     assert sum(map(true_tokens, server.calls)) == spent.tokens <= 30_000
     assert spent.estimated == 0
-    # What is left is too little for one more call.
+    # What is left is not enough for one more call.
     assert 30_000 - spent.tokens < 1.5 * max(map(true_tokens, server.calls))
 
 

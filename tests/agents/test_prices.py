@@ -86,7 +86,7 @@ def test_a_limit_in_dollars_on_a_model_without_a_price_is_refused_before_any_cal
 
         assert not server.calls
     assert ended.returncode == 2
-    assert "max_usd cannot be kept: the price of server/a is not known" in ended.stderr
+    assert "max_usd cannot be applied: the price of server/a is not known" in ended.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -262,7 +262,7 @@ def test_a_budget_says_which_limit_is_spent(limits: dict[str, Any], spent: Cost,
 def test_dollars_that_nobody_knows_cannot_be_limited() -> None:
     budget = Budget(max_usd=1.0)
     budget.add(Cost(calls=2, priced=1, known_usd=0.1))
-    with pytest.raises(VenireError, match="max_usd cannot be kept"):
+    with pytest.raises(VenireError, match="max_usd cannot be applied"):
         budget.check()
 
 

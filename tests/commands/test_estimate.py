@@ -42,7 +42,7 @@ def test_where_every_case_is_labelled_nothing_is_left_to_add(folder: Path) -> No
         done = venire("estimate", "run", "--human", "labels.csv", *options, "--json", cwd=folder)
         document = json.loads(done.stdout)
 
-        assert all("every case has one, and nothing is left for the jury to add" in each for each in document["sentences"])  # fmt: skip
+        assert all("every case has a label, so the jury adds nothing" in each for each in document["sentences"])  # fmt: skip
         assert {each["labels"] for each in document["estimates"]} == {300}
 
 

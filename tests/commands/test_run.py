@@ -72,7 +72,7 @@ def test_rerunning_a_large_finished_run_counts_nothing_again_and_says_where_the_
         assert len(server.calls) == calls
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert "accurate" in first.stdout
-    assert again.stdout.split("; ")[0] == "nothing was left to hear of 4 deliberations"
+    assert again.stdout.split("; ")[0] == "all cases were heard before: 4 deliberations"
     assert "4/4 deliberations" in again.stderr and "4 done before" in again.stderr
     assert len(json.loads(whole.stdout)["cases"]) == 4
 
@@ -210,7 +210,7 @@ def test_too_few_examples_is_an_error_before_any_call(tmp_path: Path) -> None:
     ended = venire(*command, cwd=tmp_path)
 
     assert ended.returncode == 2
-    assert "2 examples are wanted" in ended.stderr
+    assert "2 examples were requested" in ended.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -375,7 +375,7 @@ def test_without_file_descriptors_that_is_what_is_said(tmp_path: Path) -> None:
         )
 
     assert ended.returncode == 2
-    assert "no file descriptors are left" in ended.stderr and "mend the disk" not in ended.stderr
+    assert "no file descriptors are left" in ended.stderr and "repair the disk" not in ended.stderr
 
 
 def test_runs_made_apart_are_merged_without_a_call_and_other_juries_are_named(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ SHEETS = {
     "Windows-1252": Sheet(rows("id|Résumé|Évaluateur|Clarté", *(f"{n}|TEXT|Léa|{n}" for n in (1, 2, 3)), mark=";").encode("cp1252"), 3, "clarte", "Léa", 3, "Windows-1252"),
     "Latin-1 below the header": Sheet(rows("id|summary|reviewer|clear", *(f"{n}|TEXT|Müller|{n}" for n in (1, 2, 3))).encode("latin-1"), 3, "clear", "Müller", 3, "Windows-1252"),
     "UTF-16": Sheet(rows("id|summary|reviewer|clear", *(f"{n}|TEXT|Müller|{n}" for n in (1, 2, 3)), mark="\t").encode("utf-16"), 3, "clear", "Müller", 3, "UTF-16"),
-    "a title above": Sheet("Ratings of summaries; ward 3\n\n" + rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "passed over, above the header"),
+    "a title above": Sheet("Ratings of summaries; ward 3\n\n" + rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "skipped, above the header"),
     "title with commas and semicolons below": Sheet("Ratings, ward 3, June\n" + rows("id|summary|accurate|clear", *(f"{n}|TEXT|{n}|{n}" for n in (1, 2, 3)), mark=";"), 3, "accurate clear", "rater-1", 6),
     "empty rows and columns": Sheet(f"id,,summary,accurate,\n,,,,\n1,,{A},4,\n,,,,\n2,,\"{B}\",3,\n3,,{C},2,\n", 3, "accurate", "rater-1", 3),
     "dates beside": Sheet(rows("id|date|summary|accurate", *(f"{n}|2026-05-0{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
@@ -87,7 +87,7 @@ SHEETS = {
     "an id twice with two texts": Sheet(rows("id|summary|accurate", "1|TEXT|4", "1|TEXT|3", "3|TEXT|2"), asks="two rows with the id '1'"),
     "a case rated twice by one": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,2\n2,{C},Ana,1\n", asks="'Ana' rated the case '1' twice"),
     "a row pasted twice": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,4\n2,{C},Ana,1\n", 2, "accurate", "Ana", 2),
-    "cells merged over two raters": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n,,Ben,5\n2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "taken as further ratings of the case above"),
+    "cells merged over two raters": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n,,Ben,5\n2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "read as further ratings of the case above"),
     "a comma that is not quoted": Sheet(f"id,summary,accurate\n1,Fever, cough.,4\n2,{B},3\n3,{C},2\n", asks="line 2: 4 cells under 3 columns"),
     "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
 }  # fmt: skip
@@ -170,5 +170,5 @@ def test_every_form_of_ratings_is_recognised(tmp_path: Path, text: str, people: 
 def test_a_file_that_may_be_both_forms_is_asked_about(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("case,rater,attribute,value\na,Ana,3,4\n")
 
-    with pytest.raises(InvalidFile, match="may be two attributes"):
+    with pytest.raises(InvalidFile, match="could be two attributes"):
         list(read_ratings(tmp_path / "r.csv"))

@@ -230,13 +230,13 @@ def test_the_terminal_prints_percentages_and_what_was_left_out(tmp_path: Path) -
 
     assert "50.00%" in printed and "28.87" in printed
     assert "3 comparisons; a tie counts as half a win." in printed
-    assert "for want of a preference: 1 judgement" in printed
+    assert "because they have no preference: 1 judgement" in printed
 
 
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"case": 1, "first": "x", "second": "y", "preference": 3}, "'3' is no preference"),
+        ({"case": 1, "first": "x", "second": "y", "preference": 3}, "'3' is not a preference"),
         ({"case": 1, "first": "x", "second": "y", "probability": 1.2}, "is not from 0 to 1"),
         ({"case": 1, "first": "x", "preference": 1}, "no 'second'"),
         ({"case": 1, "first": "x", "second": "x", "preference": 1}, "compared with itself"),

@@ -96,7 +96,7 @@ def test_below_a_quorum_it_is_hung_and_says_who_is_missing_and_why() -> None:
 
 
 def test_with_a_quorum_of_one_nobody_voted() -> None:
-    assert counted([cast("a", {"risk": 1})], jury=bench(quorum=1))["accurate"].why == "nobody voted"
+    assert counted([cast("a", {"risk": 1})], jury=bench(quorum=1))["accurate"].why == "no juror voted"
     assert counted([cast("a", {"risk": 1})], jury=bench(quorum=1))["risk"].value == 1
 
 

@@ -184,7 +184,7 @@ def test_a_plug_ins_options_are_held_against_its_own_model(tmp_path: Path) -> No
                 load_jury(jury_file(tmp_path, protocol="deep", options=options))
             assert error.value.problem.startswith(f"{tmp_path}/{problem}")
             assert remedy in error.value.remedy
-        with pytest.raises(VenireError, match="cannot go without its options: depth"):
+        with pytest.raises(VenireError, match="needs its options: depth"):
             load_jury("stances").under("deep")
         assert set(protocols()) > {"deep", "panel"}
 
@@ -192,8 +192,8 @@ def test_a_plug_ins_options_are_held_against_its_own_model(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("way", "limits", "why"),
     [
-        ("delphi", {"max_replans": 2}, "nobody puts questions anew under delphi"),
-        ("panel", {"max_replans": 1}, "nobody puts questions anew under panel"),
+        ("delphi", {"max_replans": 2}, "no orchestrator asks new questions under delphi"),
+        ("panel", {"max_replans": 1}, "no orchestrator asks new questions under panel"),
         ("orchestrated", {"max_stalls": 0, "max_replans": 1}, "stops after round one"),
         ("moderated", {"max_stalls": None, "max_replans": 1}, "is not set"),
         ("orchestrated", {"max_stalls": 1, "max_replans": 1}, ""),

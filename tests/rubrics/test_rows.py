@@ -52,7 +52,7 @@ def test_a_comma_before_three_digits_is_not_guessed(cell: str) -> None:
         cell_number(cell, "r.csv:2")
 
     number = cell.strip()
-    assert caught.value.problem.startswith(f"r.csv:2: '{number}' may have a decimal comma")
+    assert caught.value.problem.startswith(f"r.csv:2: '{number}' could have a decimal comma")
     assert caught.value.remedy == f"write {number.replace(',', '.')} or {number.replace(',', '')}"
 
 
@@ -80,12 +80,12 @@ def test_lines_that_end_as_on_old_macs_are_lines(tmp_path: Path) -> None:
         (
             "c.jsonl",
             '{"id": "a", "output": "x", "output": "y"}',
-            "the key 'output' stands in one object more than once",
+            "the key 'output' appears more than once in one object",
         ),
         (
             "c.jsonl",
             '{"id": "a", "metadata": {"k": 1, "k": 2}}',
-            "the key 'k' stands in one object more than once",
+            "the key 'k' appears more than once in one object",
         ),
         ("c.csv", "id,output,output\na,x,y\n", "two columns are named 'output'"),
     ],

@@ -55,9 +55,9 @@ def test_the_jury_reads_on_what_it_depends() -> None:
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ({"concordent": 1}, "no attribute before"),
-        ({"preference": "ai"}, "no attribute before"),
-        ({"concordant": 5}, "no value of"),
+        ({"concordent": 1}, "not an attribute before"),
+        ({"preference": "ai"}, "not an attribute before"),
+        ({"concordant": 5}, "not a value of"),
     ],
 )
 def test_a_condition_that_can_never_hold_is_refused(condition: dict[str, Any], message: str) -> None:

@@ -163,7 +163,7 @@ def test_what_the_jury_is_worth_stands_with_people_in_the_words_of_compare(
     assert "stances, accurate: 3 jurors are worth" in text
     assert TITLE not in served.ask().text
     # Worked out by now, for both pages.
-    assert "What did deliberation do?" in served.ask().text and "being worked out" not in served.ask().text
+    assert "What did deliberation do?" in served.ask().text and "being computed" not in served.ask().text
 
 
 def test_without_ratings_there_is_no_such_page(run: Path) -> None:
@@ -207,7 +207,7 @@ def test_ratings_that_cannot_be_used_are_left_out_and_said(run: Path) -> None:
     people = people_of_run(run, [*good, *wrong])
 
     told = " ".join(people.notes)
-    for words in ("no case here", "not on its scale", "no number", "nobody rated", "charm"):
+    for words in ("no case here", "not on its scale", "not a number", "without a rating", "charm"):
         assert words in told
     assert people.of(first) == {"charm": {"ana": 3.0}}
     with InspectorServer(run, people=people) as server:

@@ -109,16 +109,14 @@ def option_list(
 
 def _table(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], offered: FilterValues) -> Html:
     if not rows:
-        return element(
-            "p", {"class": "calm"}, "Nothing fits. Clear the filter, or wait for the run to go on."
-        )
+        return element("p", {"class": "calm"}, "No case matches. Clear the filter, or wait for more results.")
     scores = score_names(arms)
     columns = [("case", "case")]
     columns += [("arm", "arm")] if len(arms) > 1 else []
     columns += [("system", "system")] if offered.systems else []
     columns += [(f"{SCORED}{name}", name) for name in scores]
     columns += [(name, SORTS[name][0]) for name in ("rounds", "spread", "stop", "tokens")]
-    columns.append(("look", "worth a look because"))
+    columns.append(("look", "look at this because"))
     head = element(
         "tr",
         None,

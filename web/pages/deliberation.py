@@ -181,7 +181,7 @@ def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> 
 def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall]) -> str:
     made = len({key for entry in verdict.transcript.entries for key in entry.spent.calls})
     if len(calls) == made:
-        return "Under each line stand the messages as they were sent and the reply as it came."
+        return "Open a line to see the messages as sent and the reply as received."
     return f"The record holds the words of {len(calls)} of {made} calls: a redacted run keeps none."
 
 
@@ -210,7 +210,7 @@ def _times(number: int, what: str) -> str:
 
 def _flags(found: Sequence[Flag], prefix: str) -> Html:
     if not found:
-        return element("p", {"class": "calm"}, "Nothing out of the ordinary was found in this deliberation.")
+        return element("p", {"class": "calm"}, "Nothing unusual was found in this deliberation.")
     weighty = [flag for flag in found if flag.weight > MINOR] or list(found)
     minor = [flag for flag in found if flag not in weighty]
     folded = element("details", None, element("summary", None, f"{len(minor)} more, worth knowing"), element("ul", None, _flag_items(minor, prefix))) if minor else None  # fmt: skip
@@ -261,10 +261,10 @@ def _legend() -> Html:
                 element("li", None, words)
                 for words in (
                     "A lane for each juror, a column for each round; a dot's height is its score.",
-                    "A filled dot quotes the case; a hollow one quotes nothing in it; a red ring quotes what is not there.",
-                    "A broken ring was told to argue against its own score.",
-                    "A thick line is a change; broken and amber, one to the majority with no new evidence.",
-                    "Dotted lines lead from what had been read; those in colour, to a move that way.",
+                    "A filled dot quotes the case; a hollow one does not; a red ring quotes words that are not there.",
+                    "A broken ring: the juror was told to argue against its own score.",
+                    "A thick line is a changed score; broken and amber: a change to the majority without new evidence.",
+                    "Dotted lines lead from what the juror had read; in colour: the juror then moved that way.",
                     "A shaded column: everyone gave the same end of the scale at once.",
                 )
             ],

@@ -81,7 +81,7 @@ class Reach:
             return f"reading the record: {self.scored:,} of {self.last:,}"
         if self.reading_flags:
             return f"looking for flags: {self.flagged:,} of {self.last:,}"
-        return f"the run goes on: {self.going}" if self.going else ""
+        return f"still running: {self.going}" if self.going else ""
 
 
 def inspector_page(

@@ -66,7 +66,7 @@ def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
 def _effects(effects: Mapping[str, str] | None) -> Html:
     """One line an arm: its verdicts against the count of its own blind ballots."""
     if effects is None:
-        return quiet("being worked out: open this page again in a moment")
+        return quiet("being computed: open this page again in a moment")
     lines = [
         element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
     ]
@@ -255,9 +255,9 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
             _panel("What splits the jury", "first votes apart, share of the scale", _bars(census.splits())) if census.splits() else None,
             _panel("Harsh or lenient", "first votes against the other jurors", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
                    _leaning_table(census)) if len(jurors) > 1 else None,
-            _panel("Who moved towards whom", "arrows point at the juror that had been read; why it moved, controls tell", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
+            _panel("Who moved towards whom", "arrows point to the juror that was read; only controls say why a juror moved", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,
-            _panel("Who conforms", "went to a majority with nothing new, of the times outnumbered", _bars(census.conformers()))
+            _panel("Who conforms", "moved to the majority without new evidence, as a share of the times outnumbered", _bars(census.conformers()))
             if census.conformers() else None,
             element("div", {"class": "panel broad"}, element("h3", None, "Coming together"),
                     element("p", {"class": "quiet"}, "mean spread after each round"), element("div", {"class": "curves"}, curves)) if curves else None,

@@ -132,12 +132,12 @@ def movement(verdict: Verdict, rubric: Rubric) -> Html:
 
 def _turning_words(before: Value | None, after: Value | None, settled: bool, *, pair: bool) -> str:
     if before == after:
-        return "the jury settled"
+        return "the jury agreed"
     was, now = (value_words(value, pair=pair) for value in (before, after))
     middle = (
-        f"the middle went from {was} to {now}" if isinstance(after, float) else f"{was} gave way to {now}"
+        f"the median went from {was} to {now}" if isinstance(after, float) else f"{was} gave way to {now}"
     )
-    return f"{middle} and the jury settled" if settled else middle
+    return f"{middle} and the jury agreed" if settled else middle
 
 
 def _line(entry: Entry) -> Html:
@@ -159,7 +159,7 @@ def _line(entry: Entry) -> Html:
             told = entry.abstention
             return fragment(who, " ", when, f" abstains ({told.reason}): ", shorten(told.detail, 400))
         case Ledger():
-            author = " (asked by rule: the orchestrator gave no ledger)" if entry.author == "code" else ""
+            author = " (asked by rule: the orchestrator named no dispute)" if entry.author == "code" else ""
             asked = [
                 element("li", {"dir": "auto"}, element("b", None, d.attribute), " ", shorten(d.dispute, REASON), " ",
                         element("em", None, shorten(d.question, REASON)), quiet(" to ", ", ".join(d.to)))
@@ -215,7 +215,7 @@ def progress_view(going: UnfinishedDeliberation, arm: Arm, case: Case | None, wa
             "div",
             {"data-live": "deliberation"},
             element("p", {"role": "status", "class": "progress-told"}, _how_far(transcript)),
-            heading("Votes that stand"),
+            heading("Current votes"),
             _standing(transcript, arm.rubric),
             heading("Everything in order"),
             element("ol", {"class": "proceedings"}, spoken_lines(transcript)),
@@ -247,7 +247,7 @@ def _standing(transcript: Transcript, rubric: Rubric) -> Html:
     rows = [element("tr", None, element("th", {"scope": "row"}, name), cells(name)) for name in rubric.names]
     return element(
         "div",
-        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Votes that stand"},
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Current votes"},
         element(
             "table",
             None,

@@ -26,7 +26,7 @@ MOST = 500
 def study_view(document: Mapping[str, Any] | None) -> Html:
     """The page's content; how to have a report, where none was made."""
     if document is None:
-        told = "No report was made yet: venire study report RUN makes one, and it is shown here."
+        told = "There is no report yet: venire study report RUN makes one, which is then shown here."
         return fragment(heading("Study", level=1), element("p", None, told))
     return fragment(
         heading(document.get("study", "Study"), level=1),
@@ -169,7 +169,7 @@ STATUSES = ("unparsed", "failed", "hung", "unjudged")
 def board_view(document: Mapping[str, Any] | None) -> Html:
     """The page's content; how to have a report, where none was made."""
     if document is None:
-        told = "No report was made yet: venire suite report SUITE.yaml makes one, and it is shown here."
+        told = "There is no report yet: venire suite report SUITE.yaml makes one, which is then shown here."
         return fragment(heading("Board", level=1), element("p", None, told))
     systems, scenarios = _by_name(document.get("systems")), _by_name(document.get("scenarios"))
     sentences = [str(said) for said in document.get("sentences") or ()]

@@ -267,7 +267,7 @@ def texts(
 ) -> Html:
     """Every text that the jurors could read, marked with what any of the deliberations quotes."""
     if case is None:
-        return element("p", {"class": "quiet"}, "The record does not hold this case's texts.")
+        return element("p", {"class": "quiet"}, "The record does not have this case's texts.")
     cited: dict[str, list[Citation]] = {}
     for (verdict, _), prefix in zip(sides, prefixes, strict=True):
         for entry in verdict.transcript.ballots:

@@ -77,7 +77,11 @@ def _case_score(answer: GradedAnswer, answers: Mapping[str, str]) -> CaseScore:
         return NO_TARGET
     label = read_choice(answer.output, answers)
     if label is None:
-        return unparsed_score("none of the answers, or several" if answer.output.strip() else "no answer")
+        return unparsed_score(
+            "it matches it matches it matches none of the answers, or several"
+            if answer.output.strip()
+            else "no answer"
+        )
     return CaseScore("scored", float(label == correct), answer=label)
 
 

@@ -75,7 +75,7 @@ def run_query(database: Path, query: str, *, seconds: float) -> list[tuple[Any, 
             timed_out = time.monotonic() > end
             raise RefusedQuery(f"more than {seconds:g} s" if timed_out else str(error)) from None
         except MemoryError:
-            raise RefusedQuery("more memory than there is") from None
+            raise RefusedQuery("more memory than is available") from None
     if cursor.description is None:
         raise RefusedQuery("it returns no table")
     if len(rows) > MOST_ROWS:
@@ -113,7 +113,7 @@ def _case_score(answer: GradedAnswer, options: SqlOptions) -> CaseScore:
     except RefusedQuery as error:
         raise VenireError(
             f"case {answer.case!r}: its own query cannot be run: {error}",
-            remedy="mend the target, or the database",
+            remedy="correct the target, or the database",
         ) from None
     query = query_of(answer.output)
     if not query:

@@ -49,7 +49,7 @@ class Flag(NamedTuple):
 def flags(
     verdict: Verdict, rubric: Rubric, agreements: Sequence[InstantAgreement] | None = None
 ) -> tuple[Flag, ...]:
-    """The deliberation's flags, the weightiest first. None where nothing out of the ordinary happened.
+    """The deliberation's flags, the weightiest first. None where nothing unusual happened.
 
     `agreements` saves the work of finding its instant agreements again.
     """
@@ -116,7 +116,7 @@ class InstantAgreement(NamedTuple):
     jurors: tuple[str, ...]
     entries: tuple[str, ...]
     test: Test
-    """`unchallenged`: nobody argued against it. `empty challenge`: someone was told to, and showed nothing in the
+    """`unchallenged`: no juror argued against it. `empty challenge`: someone was told to, and showed nothing in the
     case. `brushed aside`: someone showed something, and nobody who kept the score showed anything new.
     `held`: it was defended with new evidence. `overturned`: it did not last."""
     quoted: int
@@ -275,13 +275,13 @@ def _premature(agreements: Sequence[InstantAgreement]) -> Iterator[Flag]:
 
 def _agreement_text(agreement: InstantAgreement) -> str:
     tested = {
-        "unchallenged": "nobody argued against it",
+        "unchallenged": "no juror argued against it",
         "empty challenge": "the challenger quoted nothing against it",
         "brushed aside": "evidence against it was not answered with evidence",
     }[agreement.test]
     number = len(agreement.jurors)
     rests = (
-        "nobody quoted the case for it"
+        "no juror quoted the case for it"
         if not agreement.quoted
         else f"{agreement.quoted} of {number} quoted the case for it"
     )

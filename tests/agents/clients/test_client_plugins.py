@@ -76,7 +76,7 @@ def test_what_a_client_declares_is_kept_to(rubric: Rubric, case: Case) -> None:
     (ballot,) = deliberate_sync(case, rubric, panel("voter/a")).transcript.ballots
     assert [vote.attribute for vote in ballot.ballot.votes] == [rubric.names[0]]
 
-    with pytest.raises(VenireError, match="can vote, but not preside"):
+    with pytest.raises(VenireError, match="can vote, but cannot be the orchestrator"):
         deliberate_sync(
             case, rubric, panel("optimist/a", protocol="orchestrated", orchestrator={"model": "voter/a"})
         )

@@ -127,7 +127,7 @@ def test_a_proxy_that_wants_other_credentials_is_told_with_a_remedy_and_without_
         use(proxy, monkeypatch, credentials)
         before, during = unreachable(model_server.url), failure(model_server.url)
 
-    assert "the proxy does not open the way (HTTP 407)" in before.problem
+    assert "the proxy refused the connection (HTTP 407)" in before.problem
     assert "HTTPS_PROXY" in (before.remedy or "") and "NO_PROXY" in (before.remedy or "")
     assert isinstance(during, AccessRefused) and "HTTPS_PROXY" in during.remedy
     assert "wrong-one" not in f"{before} {during}" and model_server.calls == []
@@ -152,7 +152,7 @@ def test_a_proxy_that_opens_no_way_to_a_model_is_found_before_the_first_case(
 ) -> None:
     with ForwardProxy(answer=502) as proxy:
         use(proxy, monkeypatch)
-        assert "the proxy does not open the way (HTTP 502)" in unreachable(f"https://{HOST}/v1").problem
+        assert "the proxy refused the connection (HTTP 502)" in unreachable(f"https://{HOST}/v1").problem
 
 
 @pytest.mark.parametrize("model", ["server/a", "hosted_vllm/a"])

@@ -43,5 +43,5 @@ def test_the_design_says_which_coefficient_to_report(table, level, reported):
     assert found.report["a"].coefficient == reported
     assert found.report["a"].why
     first = report_lines(found)[0]
-    assert first.startswith(f"report {reported}: a ") if reported else "nothing to report" in first
+    assert first.startswith(f"report {reported}: a ") if reported else "no coefficient to report" in first
     assert found.to_json()["report"]["a"]["coefficient"] == reported

@@ -115,7 +115,7 @@ def test_overall_pools_attributes_but_draws_cases():
 def test_attributes_that_do_not_pool_say_so():
     mixed = pd.concat([of([[1, 2], [2, 2]], "a"), of([["x", "y"], ["y", "y"]], "b")])
 
-    assert "do not pool" in agreement(mixed, resamples=20).overall["percent"].note
+    assert "are not pooled" in agreement(mixed, resamples=20).overall["percent"].note
 
 
 def test_overall_leaves_out_what_is_on_another_scale():

@@ -75,7 +75,7 @@ def test_the_answer_that_pays_without_looking_is_named() -> None:
     truth = np.repeat([0, 1, 2], [31, 5, 14])
     said = " ".join(section({"jury": truth}, {"ana": truth}).sentences)
 
-    assert "What pays best without looking is 'always 1'" in said
+    assert "The best constant answer is 'always 1'" in said
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -142,7 +142,7 @@ def test_costs_are_seen_in_the_terminal_and_in_json(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     told = venire("compare", "run", "--human", "r.csv", "--full", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
-    assert "What pays best without looking" in " ".join(told.stdout.split())
+    assert "The best constant answer is" in " ".join(told.stdout.split())
 
     shown = json.loads(venire("compare", "run", "--human", "r.csv", "--json", cwd=tmp_path).stdout)
     scores = shown["sections"]["classes"]["tables"]["scores"]

@@ -94,9 +94,11 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
     )
     section = consistency_section(marks)
 
-    assert "rated by no person, so not compared: brief" in section.notes
+    assert "not rated by any person, so not compared: brief" in section.notes
     silent = section.tables["correlations"].set_index("evaluator").loc["jury: flat"]
-    assert silent["spearman"].isna().all() and silent["note"].str.contains("one value throughout").all()
+    assert (
+        silent["spearman"].isna().all() and silent["note"].str.contains("the same value for every case").all()
+    )
     assert section.tables["halo"].set_index("evaluator").loc["jury: flat", "note"]
 
 
@@ -114,6 +116,6 @@ def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     assert "needs two" in consistency_section(alone).sentences[0]
     only = world(1.0, n=9)
     found = halo(only).set_index("evaluator")
-    assert found.loc["Ana", "note"] == "nobody else rated these cases" and found.loc["Ana", "n"] == 0
+    assert found.loc["Ana", "note"] == "no other person rated these cases" and found.loc["Ana", "n"] == 0
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
-    assert "nobody rated the cases" in consistency_section(unrated).sentences[0]
+    assert "no person rated the cases" in consistency_section(unrated).sentences[0]

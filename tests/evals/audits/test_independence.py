@@ -51,7 +51,10 @@ def test_jurors_who_err_in_turn_are_worth_more_than_their_number_and_it_says_why
     found = effective_votes(votes, labels)
 
     assert found.correlation == pytest.approx(-1 / 3) and found.kish == pytest.approx(9)
-    assert found.note == "worth more than their number, since their being right correlates negatively (-0.33)"
+    assert (
+        found.note
+        == "worth more than their number, because their being right is negatively correlated (-0.33)"
+    )
 
 
 def test_herding_lowers_it_round_by_round() -> None:

@@ -138,7 +138,7 @@ def test_with_a_fixed_order_position_is_not_identifiable(tmp_path: Path) -> None
 
     for bias in found["bias"]:
         assert bias["position"]["value"] is None and bias["label"]["value"] is None, bias["who"]
-        assert "position and label never varied apart" in bias["position"]["note"]
+        assert "position and label cannot be separated" in bias["position"]["note"]
     printed = CliRunner().invoke(app, ["winrate", str(tmp_path / "run")], catch_exceptions=False).output
     assert "not identifiable" in printed
 

@@ -178,7 +178,7 @@ def test_with_few_systems_it_cannot_be_told() -> None:
     section = preference_section(evidence({"safe": WIDE}, ballots=cast, systems=list(SYSTEMS[:3]) * 20))
 
     assert section.sentences[0] == (
-        "Self-preference on safe cannot be told: 2 jurors and 3 systems are too few to tell favour from one juror's "
+        "Self-preference on safe cannot be tested: 2 jurors and 3 systems are too few to separate favour for a provider from one juror's "
         "liking for one system; more systems are needed."
     )
     assert all(each.startswith(("By 000's own model", "Within cases")) for each in section.sentences[1:])
@@ -271,4 +271,7 @@ def test_the_section_says_what_it_means() -> None:
         {"safe": WIDE, "clear": WIDE}, ballots=[two.ballots, second], systems=list(two.cases["system"])
     )
     assert self_preference(both).effects["attribute"].tolist()[0] == OVERALL
-    assert any(words.startswith("On no single attribute") for words in preference_section(both).sentences)
+    assert any(
+        words.startswith("It is not statistically significant on any single attribute")
+        for words in preference_section(both).sentences
+    )

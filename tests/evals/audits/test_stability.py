@@ -124,4 +124,4 @@ def test_one_case_is_too_few_to_compare_and_says_so() -> None:
     world = evidence({"safe": LIKERT}, ballots=cast)
     section = stability_section(world, Draws(0, 50))
 
-    assert any("cannot be compared in scatter: 1 case" in words for words in section.sentences)
+    assert any("cannot be compared in stability: 1 case" in words for words in section.sentences)

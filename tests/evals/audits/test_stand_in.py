@@ -1,4 +1,4 @@
-"""May the jury stand in for a person: one more person, a worse one, a better one, and too few people."""
+"""Can the jury replace a person: one more person, a worse one, a better one, and too few people."""
 
 from __future__ import annotations
 

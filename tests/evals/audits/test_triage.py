@@ -56,7 +56,7 @@ def test_each_planted_moment_is_a_reason_and_a_calm_case_comes_last(run: Path) -
     assert "accurate: votes from 2 to 4" in why["overruled"]
     assert "accurate: 2, near the bad end of its scale (1)" in why["overruled"]
     assert "all 3 jurors gave 5 at once" in why["premature"] and "single gave 3" in why["premature"]
-    assert why["calm"] == "nothing out of the ordinary"
+    assert why["calm"] == "nothing unusual"
     assert cases.loc["overruled", "overruled"] == 1 and cases.loc["fabricated", "unsupported"] == 1
 
 
@@ -165,7 +165,7 @@ def test_no_error_or_nothing_else_is_said(people: list[float]) -> None:
     world = evidence(SAFE, arms=[ratings("jury", [4.0, 4.0, 4.0])], people=[ratings("Ana", people)])
     section = triage_section(world, lay_marks(world), Severity())
 
-    assert "a triage cannot be checked" in section.sentences[0]
+    assert "triage cannot be tested" in section.sentences[0]
     assert math.isnan(section.tables["areas"]["area"][0])
 
 

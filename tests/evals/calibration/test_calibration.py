@@ -359,7 +359,7 @@ def test_fewer_groups_than_folds_make_fewer_folds() -> None:
     done = cross_validate(labelled_scores(world, "jury"))
 
     assert done.folds == 3
-    assert any("3 folds in place of 5" in note for note in done.notes)
+    assert any("3 folds instead of 5" in note for note in done.notes)
 
 
 def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:

@@ -80,7 +80,7 @@ def test_draws_that_would_all_be_equal_are_refused(tmp_path: Path, seat: dict[st
 def test_a_run_without_revisions_has_nothing_to_control(tmp_path: Path) -> None:
     with ProviderServer(KnownJurors()) as server:
         run = known_run(tmp_path, server.url, "panel", jurors_of("restless"))
-        with pytest.raises(VenireError, match="nobody revised"):
+        with pytest.raises(VenireError, match="no juror revised"):
             controls(run, draws=1)
 
 

@@ -136,7 +136,8 @@ def test_an_arm_shifted_by_one_has_that_offset_and_the_same_order() -> None:
 
     assert shifted["offset"].value == 1
     assert (
-        np.isnan(shifted["offset"].low) and shifted["offset"].note == "no interval: every case says the same"
+        np.isnan(shifted["offset"].low)
+        and shifted["offset"].note == "no interval: all cases have the same value"
     )
     assert shifted["icc3k"].value == pytest.approx(1) and shifted["spearman"].value == pytest.approx(1)
     assert shifted["exact"].value == 0 and shifted["ac2"].value < 1
@@ -192,7 +193,7 @@ def test_one_person_one_case_one_value() -> None:
     assert found.agreement["arm"][OVERALL]["mae"].value == 0
     icc = found.agreement["arm"][OVERALL]["icc3k"]
     assert math.isnan(icc.value) and icc.note
-    assert found.panels.empty and any("fewer than two people" in note for note in found.notes)
+    assert found.panels.empty and any("two or more people" in note for note in found.notes)
     assert all("cannot be compared" in sentence for sentence in found.sentences())
     json.dumps(comparison_json(found), allow_nan=False)
 
@@ -468,5 +469,5 @@ def test_a_run_that_hung_everywhere_says_so_and_why(tmp_path: Path) -> None:
     done = venire("compare", "run", "--human", "hung.csv", cwd=folder)
 
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 2
-    assert "all 12 verdicts that people rated are hung; the first, because nobody voted" in done.stderr
+    assert "all 12 verdicts that people rated are hung; the first, because no juror voted" in done.stderr
     assert "venire show RUN c0 says what was answered" in done.stderr

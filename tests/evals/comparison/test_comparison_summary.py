@@ -75,9 +75,9 @@ def test_arms_alike_are_said_to_be_so_and_few_cases_to_be_few():
     few = comparison_summary(compare_evidence(evidence(5, {"jury": 0.1, "judge": 2.0}), resamples=199))
 
     assert "not statistically significant" in alike.answer
-    assert "6 scores were left open" in alike.certainty
+    assert "6 scores were left unresolved" in alike.certainty
     assert "it is unknown whether the two differ (no interval: 5 cases" in few.answer
-    assert "too few to tell any two arms apart" in few.certainty
+    assert "too few cases or groups to compare any two arms" in few.certainty
 
 
 @pytest.mark.parametrize("people", [1, 3])

@@ -148,4 +148,4 @@ def test_nobody_who_voted_blind_is_said() -> None:
     )
 
     assert section is not None
-    assert section.sentences == ("debate: the effect of deliberation is unknown: nobody voted blind, so there is no blind count to compare its verdicts with.",)  # fmt: skip
+    assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind, so there is no blind count to compare its verdicts with.",)  # fmt: skip

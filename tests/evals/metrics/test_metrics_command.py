@@ -70,7 +70,7 @@ def test_the_document_has_its_shape(tmp_path: Path) -> None:
     assert "3 deletions and 4 insertions in 9 reference words of 4 cases" in " ".join(document["sentences"])
     assert found["wer"]["notes"] == {
         "none": "the reference is empty",
-        "um": "nothing is left of the reference after normalisation",
+        "um": "the reference is empty after normalisation",
     }
     assert "a-z" in found["rouge1"]["notes"]["cjk"]
     assert {metric["direction"] for metric in found.values() if metric["family"] == "edit"} == {"low"}
@@ -90,7 +90,7 @@ def test_the_page_is_written_and_the_terminal_says_what_was_done(tmp_path: Path)
 
     said = " ".join(made.stdout.split())
     assert "Normalised by plain: spaces" in said and "1 of 6 outputs are missing" in said
-    assert "taken for the worst as no rubric says" in said
+    assert "assumed to be the worst because no rubric says" in said
     assert {path.name for path in (tmp_path / "out").rglob("*.*")} >= {"report.html", "metrics.json", "values.csv", "deltas.svg"}  # fmt: skip
 
 
@@ -129,9 +129,9 @@ def test_two_cases_side_by_side(tmp_path: Path) -> None:
     ("line", "problem"),
     [
         ("a,wer,1", "is measured here too"),
-        ("a,m,high", "'high' is no number"),
+        ("a,m,high", "'high' is not a number"),
         ("a,m,inf", "an infinite value"),
-        ('a,m,"1,250"', "'1,250' may have a decimal comma"),
+        ('a,m,"1,250"', "'1,250' could have a decimal comma"),
         ("a,m,1\na,m,1", "given twice"),
     ],
 )

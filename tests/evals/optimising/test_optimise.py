@@ -72,7 +72,7 @@ def test_where_no_words_help_the_first_are_returned_and_it_is_said(tmp_path: Pat
 
     assert found.returned == found.first
     assert "No better than what you had" in found.sentence
-    assert "returned as they were" in found.sentence
+    assert "returned unchanged" in found.sentence
     assert len(server.calls) <= 600
     assert not write_result(tmp_path, found.first, found.returned)
 
@@ -90,7 +90,7 @@ def test_calls_never_pass_the_limit_and_a_budget_for_less_than_one_proposal_asks
         assert len(server.calls) <= 260
         before = len(server.calls)
         write_file(tmp_path / "opt.yaml", server.url, budget={"max_calls": 184})
-        with pytest.raises(VenireError, match="184 is too little for one proposal: it takes 185"):
+        with pytest.raises(VenireError, match="184 is not enough for one proposal: at least 185"):
             run(tmp_path / "opt.yaml", tmp_path / "small")
         assert len(server.calls) == before and not (tmp_path / "small").exists()
 

@@ -50,7 +50,7 @@ def test_a_stance_that_nobody_would_read_is_refused_and_leaves_old_records_as_th
     told = judge.jury.fill(model="scripted").model_copy(update={"stance": "Ask for doses."})
     check_protocol(told, judge.rubric)
     for protocol in ("panel", "magentic-one", "magentic"):
-        with pytest.raises(VenireError, match="nobody reads the stance"):
+        with pytest.raises(VenireError, match="the stance is not used"):
             check_protocol(told.under(protocol), judge.rubric)
 
 

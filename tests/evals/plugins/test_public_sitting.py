@@ -121,7 +121,7 @@ def test_rows_that_are_no_cases_are_refused(rows: object, problem: str) -> None:
 
 
 def test_a_text_in_place_of_a_case_is_refused_with_the_remedy() -> None:
-    with pytest.raises(VenireError, match=r"a str is no case\n.*Case\(id="):
+    with pytest.raises(VenireError, match=r"a str is not a case\n.*Case\(id="):
         deliberate_sync("Fever gone.", "clinical-note", "lens-jury")  # type: ignore[arg-type]
     with pytest.raises(VenireError, match="no rubric named 'clinical-nota'"):
         deliberate_sync(CASE, "clinical-nota", "lens-jury")

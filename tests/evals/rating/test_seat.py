@@ -155,7 +155,7 @@ def test_her_blind_vote_is_a_baseline_and_her_revised_one_is_not(project: Path) 
     assert "ada, blind" in shown.stdout
     error = report["arms"]["ada, blind"]["accurate"]["mae"]["value"]
     assert error == 0, "she gave 2 blind, as people do; her revised 3 is not held against anybody"
-    assert "ada sat in bench, and is among the people whom it is held against" in report["notes"]
+    assert "ada sat in bench, and is among the people it is compared with" in report["notes"]
     assert "ada sat in bench: her blind votes are the baseline 'ada, blind', her revised ones are not" in report["notes"]  # fmt: skip
 
     def replay(*options: object) -> Result:

@@ -77,7 +77,7 @@ def test_a_split_that_parts_groups_says_of_how_many_cases() -> None:
     groups = {"a": "g", "b": "g", "c": "h", "d": "h", "e": "i"}
     parts = {"a": "train", "b": "test", "c": "train", "d": "test", "e": "train", "f": "test", "x": "train"}
     note = shared_group_note(parts, groups, "split")
-    assert note.startswith("The column 'split' parts groups: 2 of the 3 cases of 'test' have other cases")
+    assert note.startswith("The column 'split' splits groups: 2 of the 3 cases of 'test' have other cases")
     assert shared_group_note({"a": "train", "b": "train", "c": "test"}, groups, "split") == ""
     three = {**parts, "y": "dev", "d": "dev"}
     assert "1 of the 2 cases of 'test' and 1 of the 2 cases of 'dev'" in shared_group_note(

@@ -116,7 +116,7 @@ def test_a_directory_is_not_a_file(tmp_path):
 
 
 def test_wide_without_an_attribute(tmp_path):
-    with pytest.raises(InvalidFile, match="no attribute"):
+    with pytest.raises(InvalidFile, match="no column besides"):
         load_ratings(written(tmp_path, "case,rater\nc1,ana\n"))
 
 

@@ -200,7 +200,7 @@ def test_decimal_commas_of_a_table_are_numbers(tmp_path: Path) -> None:
         ("case,jurer,attribute,value\n1,a,b,2\n", "no column 'juror'"),
         ("case,juror,attribute,value\n1,a,b,2\n1,a,b,3\n", ":3: a judged b of 1 already on line 2"),
         ("case,juror,attribute,value,cost\n1,a,b,2,cheap\n", ":2: cost is 'cheap'"),
-        ('case,juror,attribute,value\n1,a,b,"1,250"\n', ":2: '1,250' may have a decimal comma"),
+        ('case,juror,attribute,value\n1,a,b,"1,250"\n', ":2: '1,250' could have a decimal comma"),
         ("case,juror,attribute,value\n", "no judgement in it"),
     ],
 )

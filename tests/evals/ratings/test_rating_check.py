@@ -43,7 +43,7 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
         (("c99", "accurate", 3), "1 rating of no case here, left out: c99"),
         (("c1", "elegant", 3), "rated by people but not asked of the juries, and left out: 'elegant' (1)"),
         (("c10", "accurate", 9), "1 rating of 'accurate' is not on its scale, left out: 9"),
-        (("c10", "accurate", "Mostly"), "1 rating of 'accurate' is no number, left out: Mostly"),
+        (("c10", "accurate", "Mostly"), "1 rating of 'accurate' is not a number, left out: Mostly"),
         (("c10", "kind", "poem"), "1 rating of 'kind' is not on its scale, left out: poem"),
     ],
 )
@@ -61,7 +61,7 @@ def test_each_kind_of_loss_is_named(change: tuple[str, str, object], note: str) 
 def test_cases_nobody_rated_are_named() -> None:
     _, check = check_ratings(table(), QUESTIONS, cases=[*CASES, *(f"d{n}" for n in range(7))])
 
-    assert check.notes == ("7 cases that nobody rated: d0, d1, d2, d3, d4 and 2 more",)
+    assert check.notes == ("7 cases without a rating: d0, d1, d2, d3, d4 and 2 more",)
 
 
 def test_blank_and_inapplicable_ratings_are_no_loss() -> None:
@@ -117,7 +117,7 @@ def test_a_word_among_numbers_makes_no_scale_of_words(questions: dict[str, Quest
     kept, notes = usable_ratings(mine, questions)
 
     assert list(kept["value"]) == [4, 3, "red"]
-    assert notes[-1] == "1 rating of 'charm' is no number, left out: good"
+    assert notes[-1] == "1 rating of 'charm' is not a number, left out: good"
 
 
 @pytest.mark.parametrize("questions", [None, {}], ids=["no rubric", "not in the rubric"])
@@ -139,7 +139,7 @@ def test_a_few_words_that_begin_with_a_number_are_left_out_by_name() -> None:
     kept, notes = usable_ratings(given[given["attribute"] == "charm"], None)
 
     assert list(kept["value"]) == [4, 4]
-    assert notes == ("1 rating of 'charm' is no number, left out: 5 (best)",)
+    assert notes == ("1 rating of 'charm' is not a number, left out: 5 (best)",)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_commands_name_what_they_left_out_and_refuse_what_is_mostly_lost(
         "'elegant' (1)",
         "'accurate' is not on its scale",
         "Mostly",
-        "2 cases that nobody rated",
+        "2 cases without a rating",
     ):
         assert words in told.stdout
     refused = venire(*command, "--human", "none.csv", "--resamples", "20", cwd=folder)

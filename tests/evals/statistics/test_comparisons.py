@@ -160,7 +160,7 @@ def test_differences_that_predictors_explain_to_the_last_bit_are_no_certainty() 
         assert found.effects["system: b"].value == pytest.approx(gap[1] - gap[0])
         for effect in found.effects.values():
             assert (
-                np.isnan([effect.low, effect.high, effect.se]).all() and "no error can be told" in effect.note
+                np.isnan([effect.low, effect.high, effect.se]).all() and "no residual variance" in effect.note
             )
         assert np.isnan(list(found.p.values())).all()
 

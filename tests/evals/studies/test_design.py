@@ -123,7 +123,7 @@ def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
     rows += [{**row, "arm": "many", "level": level, "p_holm": 0.6, "offset_p_holm": 0.6} for level in "ab"]
 
     assert strata_sentences(pd.DataFrame(rows)) == [
-        "few: too few cases to tell whether errors depend on system.",
+        "few: too few cases to test whether errors depend on system.",
         "many: errors are not shown to depend on system.",
     ]
 

@@ -187,7 +187,7 @@ def test_models_that_litellm_lists_have_their_price_and_others_lead_nowhere(
     # 0.15 and 0.60 dollars a million, on 24 prompts of some two thousand tokens.
     assert 0.15e-6 * 24 * 1000 < plan.total.least.usd < 0.60e-6 * 24 * 5000
     assert plan.notes == ("openai/gpt-4o-mini: OPENAI_API_KEY is not set, and will be needed",)
-    with pytest.raises(VenireError, match="'opnai/gpt-4o' is of no provider"):
+    with pytest.raises(VenireError, match="'opnai/gpt-4o' names no provider"):
         planned(tmp_path, arms=[{"jury": "single", "model": "opnai/gpt-4o"}])
 
 
@@ -233,7 +233,7 @@ def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path) -> None:
         "no lens named 'nolens'",
         "no case 'demo-99' among the cases",
         "does not ask 'thorogh'",
-        "nobody rated 16 of the 24 cases",
+        "16 of the 24 cases have no rating",
         "max_calls is 10, and the plan takes",
     ):
         assert any(words in problem for problem in told), words
@@ -245,7 +245,7 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
     ended = venire("study", path, cwd=tmp_path)
 
     assert ended.returncode == 2
-    assert "2 things are wrong, and nothing was spent" in ended.stderr
+    assert "2 mistakes; nothing was spent" in ended.stderr
     assert ended.stderr.count("\n  -> ") == 2
     assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
@@ -256,13 +256,13 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
         ("name: x\ncasse: c.jsonl\nrubric: r\nratings: r.csv\narms: [single]\n", 2, "unknown key 'casse'", "cases"),
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  persona: {a: [none]}\n", 6, "unknown key 'persona' in grid", "personas"),
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  personas: {a: [none]}\n  models:\n    m: {modle: x}\n", 8, "unknown key 'modle'", "model"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\n", 1, "there is no arm in it", "grid"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: is no list", "one arm a line"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: is no list", "one arm a line"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\n", 1, "the study has no arm", "grid"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: is not a list", "one arm a line"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: is not a list", "one arm a line"),
         ("name: x\ncases: c\nrubric: r\narms: [single]\n", 1, "ratings: missing", "ratings"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nbudget: {max_usd: 0}\n", 6, "max_usd", "max_usd"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nsplit: {test: 2.0}\n", 6, "no share", "below 1"),
-        ("name: x\njudgements: j.csv\nrubric: r\nratings: r\narms: [single]\n", 1, "nobody to ask", "remove arms"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nsplit: {test: 2.0}\n", 6, "not a share", "below 1"),
+        ("name: x\njudgements: j.csv\nrubric: r\nratings: r\narms: [single]\n", 1, "no model is asked", "remove arms"),
     ],
 )  # fmt: skip
 def test_a_wrong_study_file_names_line_problem_and_remedy(
@@ -287,14 +287,14 @@ def test_a_limit_in_dollars_needs_every_price(tmp_path: Path) -> None:
 def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None:
     plan = planned(tmp_path, grid=grid(protocol="delphi"), budget={"max_calls": 200}, split={"test": 0})
 
-    assert plan.notes == ("max_calls may end the study before it is done: it can be continued with more",)
+    assert plan.notes == ("max_calls may end the study early; it can be resumed with a larger budget",)
 
 
 def test_too_few_groups_to_score_on_are_named_before_anything_is_paid(tmp_path: Path) -> None:
     few = planned(tmp_path, arms=["lens-single", "lens-jury"], split={"test": 0.5})
     enough = planned(tmp_path, arms=["lens-single", "lens-jury"], split={"test": 0})
 
-    assert few.notes[0].startswith("The 6 cases or groups of the test part cannot tell arms apart")
+    assert few.notes[0].startswith("The 6 cases or groups of the test part are too few to compare arms")
     assert enough.notes == ()
 
 

@@ -519,7 +519,7 @@ def test_what_cannot_be_analysed_says_what_to_do() -> None:
         "more than once": lambda: analyse(pd.concat([judged, judged]), people, questions=YES_OR_NO),
         "no case and attribute in common": lambda: analyse(judged, people.assign(case="z"), questions=YES_OR_NO),
         "cannot be counted by": lambda: analyse(judged, people, questions=YES_OR_NO, counting="decision"),
-        "one juror is no choice": lambda: analyse(judged[judged["juror"] == "good-1"], people, questions=YES_OR_NO),
+        "one juror leaves no choice": lambda: analyse(judged[judged["juror"] == "good-1"], people, questions=YES_OR_NO),
         "leaves no jury to find": lambda: analyse(judged, people, questions=YES_OR_NO, largest=1),
         "too few": lambda: analyse(judged[judged["case"].isin(["c1", "c2"])], people, questions=YES_OR_NO),
         "nothing can be scored": lambda: analyse(judged, people, questions=YES_OR_NO, test=["z"]),
@@ -606,9 +606,9 @@ def test_values_that_are_all_the_same_are_no_certainty() -> None:
 
     assert (right.low, right.high) == (pytest.approx(0.8389, abs=1e-4), 1.0), "Wilson's, of 20 of 20"
     assert grouped.low == pytest.approx(0.7225, abs=1e-4), "of ten groups"
-    assert np.isnan(halves.low) and halves.note == "no interval: every case says the same"
+    assert np.isnan(halves.low) and halves.note == "no interval: all cases have the same value"
     assert np.isnan(better.difference.low) and better.p == pytest.approx(2 / 2**10), "as of flipped signs"
     assert (same.difference.low, same.difference.high) == pytest.approx((-0.2775, 0.2775), abs=1e-4), (
         "Wilson's, of 0 of 10: so many others may differ"
     )
-    assert (same.p, same.difference.note) == (1, "no case tells them apart")
+    assert (same.p, same.difference.note) == (1, "they do not differ on any case")

@@ -55,7 +55,7 @@ def test_a_column_with_one_value_or_no_direction_is_skipped_and_said(tmp_path: P
     assert rates(found) == {"a": 0.0, "b": 0.5, "c": 1.0}
     shown = venire("suite", "table", str(scores), "--columns", str(columns), cwd=tmp_path).stdout
     assert "lone is not compared: one system has a score" in shown
-    assert "size is not compared: it has no direction" in shown
+    assert "size is not compared: no direction (higher or lower is better) is given" in shown
 
 
 def test_directions_scales_and_categories(tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def test_scores_may_have_a_decimal_comma(tmp_path: Path) -> None:
         ("", "empty|no row"),
         ("system\na\n", "no scenario"),
         ("name,one\na,1\n", "no column 'system'"),
-        ("system,one\na,high\n", "is no score"),
-        ("system,one\na,inf\n", "is no score"),
-        ("system;one\na;1,250\n", r"scores\.csv:2: '1,250' may have a decimal comma"),
+        ("system,one\na,high\n", "is not a score"),
+        ("system,one\na,inf\n", "is not a score"),
+        ("system;one\na;1,250\n", r"scores\.csv:2: '1,250' could have a decimal comma"),
         ("system,one\na,1\na,2\n", "twice"),
         ("system,scenario,score\na,s,1\na,s,0\n", "two scores"),
         ("system,scenario,score\n,s,1\n", "no system"),
@@ -117,7 +117,7 @@ def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, proble
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("scenario,direction\none,sideways\n", "no direction"),
+        ("scenario,direction\none,sideways\n", "not a direction"),
         ("scenario,low,high\none,5,1\n", "a scale from 5 to 1"),
         ("scenario\nother\n", "no scenario 'other'"),
         ("scenario,low,high\none,0.3,1\n", "off its scale"),

@@ -172,7 +172,7 @@ def test_decimal_commas_make_no_count_of_tokens_tenfold(tmp_path: Path) -> None:
 
     prices = load_price_list(tmp_path / "prices.csv")
     assert prices["a"] == Price(prompt=2.5, completion=10)
-    with pytest.raises(VenireError, match=r"tokens\.csv:2: '1250,5' is no number of prompt_tokens"):
+    with pytest.raises(VenireError, match=r"tokens\.csv:2: '1250,5' is not a number of prompt_tokens"):
         load_token_costs(tmp_path / "tokens.csv", prices)
 
 

@@ -107,8 +107,8 @@ def test_an_empty_file_is_an_empty_talk(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("t.txt", "words", "not a transcript's format"),
-        ("t.json", '{"a": 1}', "no transcript that is known here"),
+        ("t.txt", "words", "not a known transcript format"),
+        ("t.json", '{"a": 1}', "not a known kind of transcript"),
         ("t.json", "[1]", "item 0: a int"),
         ("t.jsonl", '{"id": "a"}', r"t\.jsonl:1: 'text' is missing"),
         ("t.jsonl", '{"text": "a", "start": "soon"}', r"t\.jsonl:1: start"),

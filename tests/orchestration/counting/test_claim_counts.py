@@ -165,19 +165,19 @@ def test_too_few_verdicts_make_no_number_and_half_do() -> None:
     half, fewer = heard({"a": [S, None]}), heard({"a": [S, None, None]})
     assert measured(half, "support").value == 1.0
     found = measured(fewer, "support")
-    assert found == (None, "none", "2 of the 3 claims of the output are without a verdict")
+    assert found == (None, "none", "2 of the 3 claims of the output have no verdict")
     back = heard({"a": [S]}, other=[S])
     two = ClaimOptions(both_ways=True, against="reference")
     undecided = ClaimFindings(ClaimShares(1, claims=1), ClaimShares(1, claims=3, undecided=2), two)
     assert undecided.measure("recall") == (
         None,
         "none",
-        "2 of the 3 claims of the reference are without a verdict",
+        "2 of the 3 claims of the reference have no verdict",
     )
     assert undecided.measure("f1").value is None
     assert jury_findings(back, two).measure("recall").value == 1.0
     silent = measured(heard({"a": [NA, NA]}), "support", against="reference")
-    assert silent == (None, "none", "the reference addresses none of the 2 claims")
+    assert silent == (None, "none", "the reference does not address any of the 2 claims")
     turned = ClaimFindings(ClaimShares(1, claims=3, undecided=2), ClaimShares(1, claims=1), two)
     assert turned.measure("f1") == turned.measure("precision") and turned.measure("f1").value is None
 

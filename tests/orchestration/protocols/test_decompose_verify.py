@@ -208,7 +208,7 @@ def test_a_reference_that_addresses_nothing_leaves_no_share_of_what_is_addressed
         verdict = deliberate_sync(claims_case(sentences(2)), claims, claims_jury(server.url, "first"))
 
     assert verdict["support"].status == "hung"
-    assert "addresses none of the 2 claims" in verdict["support"].why
+    assert "does not address any of the 2 claims" in verdict["support"].why
     assert verdict["contradiction"].value == 0.0
 
 

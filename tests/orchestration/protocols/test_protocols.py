@@ -348,7 +348,7 @@ def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric,
     assert (verdict["accurate"].value, verdict["accurate"].method) == (4, "median")
     assert said(verdict, "escalation") == ["decided without the panel: accurate, thorough"]
     assert said(verdict, "savings") == [
-        "2 calls made; orchestrated from the start makes 3 or more: 1 saved, or more"
+        "2 calls made; orchestrated would have made at least 3: at least 1 saved"
     ]
 
 
@@ -357,7 +357,7 @@ def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric,
     [
         (_confident(4, "low"), {}, "confidence is low, below medium"),
         (_confident(4, "medium"), {"confidence": "high"}, "confidence is medium, below high"),
-        (_confident([4, 3]), {}, "lie further apart than repeat_range 0"),
+        (_confident([4, 3]), {}, "differ by more than repeat_range 0"),
         ("garbage", {}, "0 of the 1 votes"),
     ],
 )

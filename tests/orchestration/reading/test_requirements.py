@@ -35,7 +35,7 @@ def test_a_build_fails_with_status_1_and_names_the_requirement(tmp_path: Path) -
     code, said, report = run(tmp_path, "--require", "accurate > 3")
 
     assert code == 1
-    assert "4 of 4 deliberations miss what is required" in said
+    assert "4 of 4 deliberations do not meet the requirements" in said
     failure = report[0][0].find("failure")
     assert failure is not None
     assert failure.get("message") == "accurate>3: it is 3"
@@ -47,7 +47,7 @@ def test_a_hung_case_misses_a_requirement_and_is_never_a_pass(tmp_path: Path) ->
     code, _, report = run(tmp_path, answers=broken)
     assert code == 0
     assert report[0].get("skipped") == "4"
-    assert "nobody voted" in str(report[0][0].find("skipped").get("message"))  # type: ignore[union-attr]
+    assert "no juror voted" in str(report[0][0].find("skipped").get("message"))  # type: ignore[union-attr]
 
     code, _, report = run(tmp_path, "--require", "accurate>=1", answers=broken)
     assert code == 1

@@ -103,7 +103,7 @@ def test_an_empty_file_is_no_run(tmp_path: Path) -> None:
         ended = venire(*command, cwd=tmp_path)
 
         assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 2)
-        assert "no run there" in ended.stderr
+        assert "there is no run" in ended.stderr
     assert (tmp_path / "out" / FILE).stat().st_size == 0
 
 
@@ -114,7 +114,7 @@ def test_another_programs_database_is_no_run_and_is_left_alone(tmp_path: Path) -
     ended = venire("show", "out", cwd=tmp_path)
 
     assert ended.returncode == 2
-    assert "no run there" in ended.stderr
+    assert "there is no run" in ended.stderr
     with closing(sqlite3.connect(tmp_path / "out" / FILE)) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
 

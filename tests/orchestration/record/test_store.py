@@ -187,7 +187,7 @@ def test_one_process_writes_a_directory_and_several_a_database_with_leases(run: 
 
 
 def test_a_run_that_is_not_there_is_an_error(run: Path | str) -> None:
-    with pytest.raises(VenireError, match="no run there"):
+    with pytest.raises(VenireError, match="there is no run"):
         Store.read(run)
 
 

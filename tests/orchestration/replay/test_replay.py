@@ -207,7 +207,7 @@ def test_with_another_persona_the_plan_is_a_forecast(
         hear(tmp_path / "fresh", rubric, changed_jury(jury, change))
 
     assert plan.changed_seats == ("b",)
-    assert "a forecast, for nobody knows what b will say" in str(plan)
+    assert "this is a forecast: it is unknown what b will say" in str(plan)
     assert persuades or asked == plan.new_in_other_words
     assert outcomes(tmp_path / "child") == outcomes(tmp_path / "fresh")
 
@@ -237,8 +237,8 @@ def test_python_gives_both_verdicts(tmp_path: Path, rubric: Rubric) -> None:
     ("change", "words"),
     [
         (Change(without=("z",)), "no seat 'z'"),
-        (Change(without=("a", "b", "c")), "nobody is left"),
-        (Change(leaving=("c",)), "before it has spoken"),
+        (Change(without=("a", "b", "c")), "no juror is left"),
+        (Change(leaving=("c",)), "before its first vote"),
         (Change(limits={"max_rounds": 1}, from_round=2), "whole deliberation"),
         (Change(limits={"max_rounds": 0}), "greater than or equal to 1"),
         (Change(limits={"max_round": 2}), "max_round"),
@@ -266,7 +266,7 @@ def test_a_debate_goes_on_with_two_who_are_named() -> None:
 
 
 def test_the_whole_jury_of_magentic_one_only(rubric: Rubric) -> None:
-    with pytest.raises(VenireError, match="replayed whole"):
+    with pytest.raises(VenireError, match="replayed as a whole"):
         changed_jury(
             jury_of("http://127.0.0.1:1/v1", "magentic-one", 3), Change(leaving=("c",), from_round=2)
         )
@@ -285,8 +285,8 @@ def test_a_redacted_run_and_a_run_of_somebody_else_are_refused(tmp_path: Path, r
         replayed(tmp_path / "plain", tmp_path / "child", Change())
     for run, child, words in (
         ("dark", "new", "no words"),
-        ("plain", "plain", "no replay"),
-        ("plain", "other", "no replay"),
+        ("plain", "plain", "not a replay"),
+        ("plain", "other", "not a replay"),
         ("other", "child", "replay of"),
     ):
         with pytest.raises(VenireError, match=words):
