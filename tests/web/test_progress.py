@@ -78,7 +78,7 @@ def test_a_deliberation_is_seen_as_it_goes_and_then_as_it_ended(tmp_path: Path) 
                 wrong: list[str] = []
                 page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
                 page.goto(inspector.url)
-                assert "the run goes on: 0 of 1 finished" in page.locator("#reach").inner_text()
+                assert "still running: 0 of 1 finished" in page.locator("#reach").inner_text()
                 page.locator(".progress a", has_text="dose").click(timeout=60_000)
                 told = page.locator(".progress-told", has_text="2 juror turns").inner_text()
                 votes = page.locator("table tbody tr").first.inner_text().split()

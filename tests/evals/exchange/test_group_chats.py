@@ -43,7 +43,7 @@ def test_a_run_goes_out_and_comes_back_with_every_verdict_and_every_word(tmp_pat
         json.loads(invoke("show", each, "--json"))["cases"] for each in (run, tmp_path / "again")
     )
     assert before == after
-    with pytest.raises(VenireError, match="there is a run already"):
+    with pytest.raises(VenireError, match="a run exists there already"):
         invoke("import", "transcript", tmp_path / "t.jsonl", "-o", tmp_path / "again")
 
 
