@@ -96,7 +96,7 @@ def test_each_planted_moment_is_on_its_page(served: InspectorServer, case: str, 
 def test_an_undisturbed_deliberation_says_so(served: InspectorServer) -> None:
     text = served.ask("case?id=calm&in_arm=stances").text
 
-    assert "Nothing out of the ordinary" in text
+    assert "Nothing unusual" in text
     assert 'class="badge' not in text
 
 
