@@ -55,6 +55,7 @@ from .options import (
     help="Print the first page in this form, such as for a comment on a pull request.",
 )
 @click.option("--png", "pictures", is_flag=True, help="With -o: also write the figures as PNG.")
+@click.option("--rescore", multiple=True, metavar="RATER", help="A rater of a second panel; repeatable.")
 @click.option(
     "--families",
     type=click.Path(path_type=Path),

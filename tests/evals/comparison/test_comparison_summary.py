@@ -89,7 +89,7 @@ def test_one_arm_and_one_person_make_a_page_too(people: int):
     headings = page.partition("<main")[2]
     assert (
         headings.index('id="summary"')
-        < headings.index("Appendix: everything")
+        < headings.index("Appendix: the basis")
         < headings.index("What can be said")
     )
     assert page.count('<details class="chapter">') <= 6
