@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import click
@@ -28,7 +31,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "index.md": _from_root((ROOT / "README.md").read_text(encoding="utf-8"), ""),
         "reference/commands.md": commands_page(),
         "reference/files.md": files_page(),
-        "reference/plugin.md": plugin_page(),
+        "reference/python.md": names_page("venire"),
+        "reference/plugin.md": names_page("venire.plugin"),
         "reference/sentences.md": sentences_page(),
     }
     made |= {
@@ -94,16 +98,22 @@ def _from_root(text: str, up: str) -> str:
             return f"]({up}repository/{target}{anchor})"
         return f"]({up}{target}{anchor})" if (ROOT / "docs" / target).exists() else "]"
 
-    return re.sub(r"\[([^\]]*)\]$", r"\1", _unlinked(_BESIDE.sub(inside, text)), flags=re.MULTILINE)
+    return _outside_code(text, lambda words: _unlinked(_BESIDE.sub(inside, words)))
 
 
 def _without_links(text: str) -> str:
-    return _unlinked(_BESIDE.sub("]", text))
+    return _outside_code(text, lambda words: _unlinked(_BESIDE.sub("]", words)))
 
 
 def _unlinked(text: str) -> str:
     """`[words]` left over from a link that leads nowhere on the site, as plain words."""
     return re.sub(r"(?<!!)\[([^\]\[]+)\](?![\(\[:])", r"\1", text)
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """The text with its prose changed: brackets of a transcript or of code stay as they are."""
+    parts = re.split(r"(^```.*?^```$|`[^`\n]+`)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
 
 
 def commands_page() -> str:
@@ -168,19 +178,49 @@ def _key_rows(schema: dict[str, Any]) -> list[str]:
     return [*rows, ""]
 
 
-def plugin_page() -> str:
-    """The names that `venire.plugin` exports, each with its signature and docstring."""
-    import venire.plugin as plugin
-
-    lines = ["# venire.plugin", "", inspect.getdoc(plugin) or "", ""]
-    for name in sorted(plugin.__all__):
-        thing = getattr(plugin, name)
-        lines += [f"## `{name}{_signature(thing)}`", "", "```text", inspect.getdoc(thing) or "", "```", ""]
+def names_page(module_name: str) -> str:
+    """The names that a module exports, each with its signature and docstring; of a class its public methods too."""
+    module = import_module(module_name)
+    lines = [f"# {module_name}", "", inspect.getdoc(module) or "", ""]
+    for name in sorted(module.__all__):
+        thing = getattr(module, name)
+        lines += [f"## `{name}`", "", *_description(name, thing)]
+        for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+            shown = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+            if not member.startswith(("_", "model_")) and isinstance(shown, FunctionType | property):
+                lines += [f"### `{name}.{member}`", "", *_description(f"{name}.{member}", shown)]
     return "\n".join(lines)
 
 
+def _description(name: str, thing: object) -> list[str]:
+    return [
+        "```python",
+        f"{name}{_signature(thing)}",
+        "```",
+        "",
+        "```text",
+        inspect.getdoc(thing) or "",
+        "```",
+        "",
+    ]
+
+
 def _signature(thing: object) -> str:
+    """The parameters as they are written in the code; of a model its fields, an ellipsis for a default that an address in memory would stand for."""
+    if inspect.isclass(thing) and hasattr(thing, "model_fields"):
+        written = {
+            name: words
+            for each in reversed(thing.__mro__)
+            for name, words in getattr(each, "__annotations__", {}).items()
+        }
+        fields = [
+            f"{name}: {written.get(name, 'Any')}{'' if field.is_required() else ' = ...'}"
+            for name, field in thing.model_fields.items()
+        ]
+        return f"(*, {', '.join(fields)})"
     try:
-        return str(inspect.signature(thing)) if callable(thing) else ""
+        signature = str(inspect.signature(thing)) if callable(thing) else ""
     except ValueError:
         return ""
+    unquoted = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    return re.sub(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>", "...", unquoted)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -19,20 +21,33 @@ from venire.rubrics.errors import ModelUnreachable
 CASE = Case(id="one", output="Fever gone.", source="Fever 38.4.")
 
 
-def test_the_notebook_runs_in_a_jupyter_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["two-juries", "sheet-to-figure"])
+def test_a_notebook_shows_what_was_saved_in_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("ipykernel", reason="the test extra brings a Jupyter kernel")
-    from notebooks import run_notebook
+    from notebooks import run_notebook, saved_outputs
 
     # The kernel's own files go here, and not into a home directory.
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    shown = run_notebook(ROOT / "examples/notebook/two-juries.ipynb", tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    folder = tmp_path / "notebook"
+    folder.mkdir()
+    (tmp_path / "tutorial").symlink_to(ROOT / "examples/tutorial")
+    shown = run_notebook(ROOT / f"examples/notebook/{name}.ipynb", folder)
 
+    assert shown == saved_outputs(ROOT / f"examples/notebook/{name}.ipynb")
+    assert any(output.startswith("<svg") for output in shown.values())
+    if name == "sheet-to-figure":
+        assert "24 cases, 5 attributes, 240 ratings by 2 people" in shown["cell-3"]
+        return
     printed, table, frame = shown["cell-3"], shown["cell-4"], shown["cell-8"]
     assert printed.startswith("visit-7 by lens-jury") and len(printed.splitlines()) <= SCREEN[1]
     assert "<caption>visit-7 by lens-jury" in table
     assert all(name in frame for name in ("lens-jury", "lens-single", "visit-7", "visit-8"))
-    store = Store.read(tmp_path / "runs/notebook")
+    store = Store.read(folder / "runs/notebook")
     assert sorted(arm.name for arm in store.arms()) == ["lens-jury", "lens-single"]
     store.release()
 
