@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..evals.report.drawing import COLOURS, INK, XY, Figure, Picture, Shape, circle, clip, polygon, rect, text
@@ -63,18 +63,22 @@ SIDE, STEPS = 210, 60
 """Of a scatter: its side in pixels, and into how many steps either axis is divided before equal places are counted."""
 
 
-def scatter_figure(points: Sequence[XY], span: XY, label: str) -> Figure:
-    """People's median along, the verdict upright, a dot for each place as large as the points there are many."""
+def scatter_figure(points: Mapping[XY, int], span: XY, label: str) -> Figure:
+    """People's median along, the verdict upright, a dot for each place as large as the scores there are many."""
     low, high = span
     step = (high - low) / STEPS
-    places = Counter((round((x - low) / step), round((y - low) / step)) for x, y in points)
+    places = Counter[tuple[int, int]]()
+    for (x, y), times in points.items():
+        places[round((x - low) / step), round((y - low) / step)] += times
     most = max(places.values())
     axis = number_axis(low, high, lines=True)
     panel = Panel(replace(axis, title="people"), replace(axis, title="verdict"), SIDE, SIDE)
     panel.line([(low, low), (high, high)], INK, width=1, dashes="4 3")
-    for (x, y), times in places.items():
-        panel.point(low + x * step, low + y * step, COLOURS[0], radius=round(2 + 8 * math.sqrt(times / most), 1), tip=f"{times} scores")  # fmt: skip
-    return Figure("", [panel.picture()], f"{label}: verdicts against people's medians, {len(points)} scores")
+    for (right, up), times in places.items():
+        panel.point(low + right * step, low + up * step, COLOURS[0], radius=round(2 + 8 * math.sqrt(times / most), 1), tip=f"{times} scores")  # fmt: skip
+    return Figure(
+        "", [panel.picture()], f"{label}: verdicts against people's medians, {places.total()} scores"
+    )
 
 
 ROW = 26

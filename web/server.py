@@ -25,6 +25,7 @@ from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, run_name
 from .index import Index
+from .index_writer import open_index
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, deliberation_view, neighbours, side_by_side
@@ -51,8 +52,8 @@ STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 SOUGHT = 1_000
 """Deliberations in progress among which a case is looked for."""
-SOON = 0.05
-"""Seconds that a page waits for what it can do without."""
+SOON, PATIENCE = 0.05, 3.0
+"""Seconds that a page waits for what it can do without, and for what it is about."""
 GOING = 12
 """Deliberations in progress that the overview names."""
 
@@ -83,7 +84,7 @@ class Inspector:
         self._around = around
         self._controls = controls
         self.talks = tuple(talks)
-        self._apart: tuple[int, list[Difference]] | None = None
+        self._apart: tuple[int, asyncio.Task[list[Difference]]] | None = None
         self.token = token or secrets.token_urlsafe(24)
         self.board = suite_report(run)
         run = record_of(run)
@@ -190,11 +191,15 @@ class Inspector:
         arms, finder = self.reader.arms(), self.finder()
         looks, _ = finder.find(CaseSearch(flag="any"))
         counts, censuses = self.index.score_counts(arms), self.index.censuses(arms)
-        apart = self._differences(finder)
-        differences = None if apart is None else (apart[:SHOWN], len(apart))
         reach = self._reach()
+        differences, working = None, False
+        if self.people is not None:
+            apart, working = await self._differences(self.people)
+            differences = (apart[:SHOWN], len(apart))
         effects = await self._deliberation_effects(reach)
-        main = overview(self._name, arms, censuses, counts, looks[:12], reach, differences, effects)
+        main = overview(
+            self._name, arms, censuses, counts, looks[:12], reach, differences, effects, working=working
+        )
         waiting = [person for person in seated_people(self._location) if person.waiting]
         notes = [element("p", {"class": "waiting"}, str(person)) for person in waiting]
         return fragment(notes), progress_section(self.store.unfinished_deliberations(GOING), arms), main
@@ -337,13 +342,22 @@ class Inspector:
         return self._page(f"{name}: answers", "scenario", CaseSearch(), main)
 
     async def _people(self, request: web.Request) -> Sequence[Child]:
-        apart, people = self._differences(self.finder()), self.people
-        assert apart is not None
+        people = self.people
         assert people is not None
+        apart, working = await self._differences(people)
         search = people_search(request.query)
-        main = people_view(search, apart, people, reading=self._reach().reading_scores)
-        # Others may wait for it too: whoever leaves the page does not end it.
-        worth, _ = await asyncio.shield(self._jury_worth(people))
+        main = people_view(
+            search, self.reader.arms(), apart, people, reading=working or self._reach().reading_scores
+        )
+        work = self._jury_worth(people)
+        await asyncio.wait([work], timeout=PATIENCE)
+        if not work.done():
+            return main, element(
+                "p",
+                {"class": "quiet"},
+                "What the juries are worth is being worked out: open this page again in a moment.",
+            )
+        worth, _ = work.result()
         return main, None if worth is None else section_view(worth.name, section_json(worth))
 
     async def _systems(self, request: web.Request) -> Sequence[Child]:
@@ -368,14 +382,23 @@ class Inspector:
             }
         )
 
-    def _differences(self, finder: Finder) -> list[Difference] | None:
-        """The differences from people's ratings, the largest first, worked out anew as the index grows; None without ratings."""
-        if self.people is None:
-            return None
-        scored = self.index.read_to.scored
+    async def _differences(self, people: People) -> tuple[list[Difference], bool]:
+        """The differences from people's ratings, the largest first, worked out anew as the index grows, off the server's own thread;
+        none, and True, where that takes longer than a page waits."""
+        scored, arms = self.index.read_to.scored, [arm.id for arm in self.reader.arms()]
+
+        def work() -> list[Difference]:
+            connection = open_index(self.index.path)
+            try:
+                return people.differences(Finder(connection, arms).scores(people.cases))
+            finally:
+                connection.close()
+
         if self._apart is None or self._apart[0] != scored:
-            self._apart = (scored, self.people.differences(finder.scores(self.people.cases)))
-        return self._apart[1]
+            self._apart = (scored, asyncio.create_task(asyncio.to_thread(work)))
+        task = self._apart[1]
+        await asyncio.wait([task], timeout=PATIENCE)
+        return (task.result(), False) if task.done() else ([], True)
 
     async def _deliberation_effects(self, reach: Reach) -> Mapping[str, str] | None:
         """By deliberating arm what deliberation did, in a line: of the study's report, or of people's ratings once all scores are read.

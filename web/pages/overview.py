@@ -31,11 +31,13 @@ def overview(
     reach: Reach,
     differences: tuple[Sequence[Difference], int] | None,
     effects: Mapping[str, str] | None,
+    *,
+    working: bool = False,
 ) -> Html:
     """The page's content: scores, where people differ, what deliberation did, what to look at first, the arms.
 
     `differences` are the largest from people's ratings, and how many scores people rated; None without ratings. `effects` has a line for
-    each deliberating arm that is held against people; None while they are worked out.
+    each deliberating arm that is held against people; None while they are worked out. `working`: the differences still are.
     """
     cases = sum(census.number("cases") for census in censuses.values())
     counted = (
@@ -48,7 +50,7 @@ def overview(
     return fragment(
         element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet", "data-live": "counted"}, counted)),
         element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
-        element("section", {"data-live": "people"}, differences_section(*differences, reading=reach.reading_scores)) if differences else None,
+        element("section", {"data-live": "people"}, differences_section(*differences, reading=working or reach.reading_scores)) if differences else None,
         element("section", {"data-live": "deliberation"}, heading("What did deliberation do?"), _effects(effects)) if effects is None or effects else None,
         element("section", {"data-live": "looks", "class": "looks"}, heading("Look here first"), _unread(reach), _looks(looks, reach), _kinds(censuses, cases)),
         element("section", {"data-live": "arms"}, heading("Arms"), _foldable(f"{len(arms)} arms: stops and cost", len(arms) > 2 * OPEN_ARMS, _arms(arms, censuses)), _alike(arms, censuses)),

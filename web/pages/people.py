@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
+from ...evals.report.drawing import XY
 from ...evals.report.html import svg
 from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...evals.report.panel import padded_range
@@ -62,31 +65,37 @@ def differences_section(differences: Sequence[Difference], total: int, *, readin
 
 
 def people_view(
-    search: CaseSearch, differences: Sequence[Difference], people: People, *, reading: bool = False
+    search: CaseSearch,
+    arms: Sequence[Arm],
+    differences: Sequence[Difference],
+    people: People,
+    *,
+    reading: bool = False,
 ) -> Html:
     """Every score that people rated too: a scatter for each arm, and a table to sort and to filter by arm and attribute.
 
-    `reading`: more of the run is still to be read.
+    `differences` come with the furthest apart first. `reading`: more of the run is still to be read.
     """
-    arms, attributes = (
-        dict.fromkeys(sorted({getattr(each, name) for each in differences})) for name in ("arm", "attribute")
-    )
-    rows = [
-        each
-        for each in differences
-        if search.arm in ("", each.arm) and search.attribute in ("", each.attribute)
-    ]
-    _, down, key = ORDERS[search.sort]
-    ordered = sorted(rows, key=key, reverse=down != bool(search.up))
-    shown = ordered[(search.page - 1) * PAGE :][:PAGE]
+    rows = differences
+    if search.arm or search.attribute:
+        rows = [
+            each
+            for each in differences
+            if search.arm in ("", each.arm) and search.attribute in ("", each.attribute)
+        ]
+    if search.sort != "apart" or search.up:
+        _, down, key = ORDERS[search.sort]
+        rows = sorted(rows, key=key, reverse=down != bool(search.up))
+    shown = rows[(search.page - 1) * PAGE :][:PAGE]
+    names = dict.fromkeys(name for arm in arms for name in arm.rubric.names)
     return fragment(
         element("div", {"class": "head"}, element("h1", None, "Verdicts and people"), element("p", {"class": "quiet"}, f"{len(rows):,} scores that people rated too")),
         [element("p", {"class": "calm"}, note) for note in people.notes],
         element(
             "form",
             {"class": "filter", "action": "./people", "method": "get", "aria-label": "Filter"},
-            option_list("arm", search.arm, {name: name for name in arms}, "all arms"),
-            option_list("attribute", search.attribute, {name: name for name in attributes}, "all attributes"),
+            option_list("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms"),
+            option_list("attribute", search.attribute, {name: name for name in names}, "all attributes"),
             element("button", {"type": "submit"}, "Show"),
         ),
         _scatters(rows) if rows else _no_difference(reading),
@@ -102,11 +111,11 @@ def people_search(query: Mapping[str, str]) -> CaseSearch:
 
 
 ORDERS: Mapping[str, tuple[str, bool, Callable[[Difference], Any]]] = {
-    "case": ("case", False, lambda each: each.case),
-    "arm": ("arm", False, lambda each: each.arm),
-    "attribute": ("attribute", False, lambda each: each.attribute),
-    "verdict": ("verdict", True, lambda each: each.score),
-    "people": ("people's median", True, lambda each: each.people),
+    "case": ("case", False, attrgetter("case")),
+    "arm": ("arm", False, attrgetter("arm")),
+    "attribute": ("attribute", False, attrgetter("attribute")),
+    "verdict": ("verdict", True, attrgetter("score")),
+    "people": ("people's median", True, attrgetter("people")),
     "apart": ("difference", True, lambda each: abs(each.apart)),
 }
 """By name: the column's head, whether the largest come first, and what is sorted by."""
@@ -133,19 +142,26 @@ def _difference_table(search: CaseSearch, rows: Sequence[Difference], people: Pe
 
 
 def _scatters(rows: Sequence[Difference]) -> Html:
-    by_arm: dict[str, list[Difference]] = {}
-    for each in rows:
-        by_arm.setdefault(each.arm, []).append(each)
-    span = padded_range([end for each in rows for end in (each.score, each.people)])
+    counts = Counter((each.arm, each.people, each.score) for each in rows)
+    by_arm: dict[str, dict[XY, int]] = {}
+    for (arm, median, score), times in counts.items():
+        by_arm.setdefault(arm, {})[median, score] = times
+    span = padded_range([end for points in by_arm.values() for point in points for end in point])
     figures = [
-        element("figure", None, svg(scatter_figure([(each.people, each.score) for each in mine], span, arm), {"class": "plot scatter"}),
-                element("figcaption", {"class": "quiet"}, element("b", None, arm), f": {len(mine):,} scores, {sum(not each.apart for each in mine) / len(mine):.0%} equal, "
-                        f"mean difference {sum(each.apart for each in mine) / len(mine):+.2f}"))
-        for arm, mine in sorted(by_arm.items())[:PLOTS]
+        element("figure", None, svg(scatter_figure(points, span, arm), {"class": "plot scatter"}),
+                element("figcaption", {"class": "quiet"}, element("b", None, arm), f": {_summary(points)}"))
+        for arm, points in sorted(by_arm.items())[:PLOTS]
     ]  # fmt: skip
-    more = f"The first {PLOTS} of {len(by_arm)} arms are drawn." if len(by_arm) > PLOTS else None
+    more = f" The first {PLOTS} of {len(by_arm)} arms are drawn." if len(by_arm) > PLOTS else None
     legend = "A dot's size is how many scores lie there; on the dashed line verdict and people are equal."
-    return fragment(element("div", {"class": "plots"}, figures), element("p", {"class": "quiet"}, legend, more and f" {more}"))  # fmt: skip
+    return fragment(element("div", {"class": "plots"}, figures), element("p", {"class": "quiet"}, legend, more))  # fmt: skip
+
+
+def _summary(points: Mapping[XY, int]) -> str:
+    number = sum(points.values())
+    equal = sum(times for (median, score), times in points.items() if median == score)
+    apart = sum((score - median) * times for (median, score), times in points.items())
+    return f"{number:,} scores, {equal / number:.0%} equal, mean difference {apart / number:+.2f}"
 
 
 def _case_address(each: Difference) -> str:
