@@ -318,6 +318,23 @@ def seated_people(run: object) -> list[SeatedPerson]:
         desk.close()
 
 
+def cases_asked(run: Path) -> dict[str, dict[str, bool]]:
+    """By person who was asked in the run in a directory, each case, and whether she has voted on it, or may not any more."""
+    if not (run / FILE).exists():
+        return {}
+    desk = Desk(run)
+    try:
+        rows = desk.rows(
+            "SELECT person, case_id, max(done_at IS NOT NULL OR withdrawn_at IS NOT NULL) FROM tasks GROUP BY person, case_id"
+        )
+    finally:
+        desk.close()
+    asked: dict[str, dict[str, bool]] = {}
+    for person, case, voted in rows:
+        asked.setdefault(person, {})[case] = bool(voted)
+    return asked
+
+
 def answers_given(run: object) -> int:
     """How many ballots people have sent to the run in a directory."""
     return sum(person.given for person in seated_people(run))

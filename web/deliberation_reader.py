@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from ..agents.desk import cases_asked
 from ..orchestration.counting import Count
 from ..orchestration.deliberate import recount
 from ..orchestration.reading.analysis import Flag, flags_across_arms
@@ -24,6 +25,27 @@ _AGAIN = 60.0
 def run_name(store: Store) -> str:
     """The run's name as a page's head shows it: the last part of its directory, or its address."""
     return store.name if is_address(store.name) else Path(store.name).resolve().name
+
+
+def sealed_cases(store: Store) -> dict[str, int]:
+    """The cases on which a person who holds a seat has yet to vote blind, each with the number of its first deliberation.
+
+    Nobody is shown a vote on them, another jury's neither.
+    """
+    asked = {} if is_address(store.name) else cases_asked(Path(store.name))
+    sealed: dict[str, int] = {}
+    for arm in store.arms() if asked else ():
+        for person in ((seat.model or "").partition("/")[2] for seat in arm.jury.seats if seat.is_person):
+            mine, heard, cases = asked.get(person, {}), store.first_numbers(arm), store.first_numbers()
+            # While the run goes on, she will be asked about the others too.
+            wanted = cases.keys() if store.writing() else cases.keys() & mine.keys()
+            sealed |= {case: cases[case] for case in wanted - heard.keys() if not mine.get(case)}
+    return sealed
+
+
+def last_shown(store: Store) -> int:
+    """The number of the last deliberation before the first one that is sealed."""
+    return min((*sealed_cases(store).values(), store.last_finished() + 1)) - 1
 
 
 class NotThere(Exception):
@@ -75,6 +97,8 @@ class DeliberationReader:
 
     def arms_of(self, case: str) -> list[str]:
         """The arms that have judged the case."""
+        if case in sealed_cases(self._store):
+            raise NotThere("Somebody has yet to vote blind on that case: no vote on it is shown before.")
         found = [
             arm.name for arm in self.arms() if next(self._store.transcripts(arm, case), None) is not None
         ]
@@ -99,5 +123,6 @@ class DeliberationReader:
         )
 
     def _verdict(self, arm: Arm, case: str) -> Verdict | None:
-        transcript = next(self._store.transcripts(arm, case), None)
+        sealed = case in sealed_cases(self._store)
+        transcript = None if sealed else next(self._store.transcripts(arm, case), None)
         return None if transcript is None else self._recounter.verdict(arm, transcript)

@@ -13,6 +13,7 @@ from pathlib import Path
 from ..orchestration.reading.analysis import Census
 from ..orchestration.reading.scores import ScoreCounts
 from ..orchestration.record import Arm, Location, Store
+from .deliberation_reader import last_shown
 from .index_writer import (
     FILE,
     IndexWorkers,
@@ -109,7 +110,7 @@ class Index:
         store = Store.read(self._run)
         summariser, connection = Summariser(store), open_index(self.path)
         try:
-            if store.last_finished() - read_to(connection).flagged >= _MANY:
+            if last_shown(store) - read_to(connection).flagged >= _MANY:
                 # Without them, this thread goes on from where they left off, and says what they could not.
                 with suppress(OSError, EOFError):
                     self._read_with_workers(store, connection)
@@ -124,7 +125,7 @@ class Index:
         """Read what the record holds now, summarised by other processes; less where another inspector reads it too."""
         arms = {arm.id: arm for arm in store.arms()}
         with IndexWorkers(self._run, os.cpu_count() or 1) as workers:
-            for scores in workers.scores(read_to(connection).scored, store.last_finished(), _BATCH):
+            for scores in workers.scores(read_to(connection).scored, last_shown(store), _BATCH):
                 if self._stopping.is_set() or not write_score_batch(connection, scores):
                     return
             scored, flagged = read_to(connection)
@@ -137,7 +138,7 @@ class Index:
 
         Several inspectors may do so in turn.
         """
-        last, (scored, flagged) = store.last_finished(), read_to(connection)
+        last, (scored, flagged) = last_shown(store), read_to(connection)
         if self._stopping.is_set():
             return False
         if scored < last:

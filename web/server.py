@@ -23,7 +23,7 @@ from ..orchestration.reading.side_by_side import beside_parent, controlled_run, 
 from ..orchestration.reading.status import going_words
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
-from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, run_name
+from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, last_shown, run_name
 from .index import Index
 from .index_writer import open_index
 from .pages.cases import FilterValues, cases_view
@@ -428,7 +428,7 @@ class Inspector:
         return Finder(self.index.reading, (arm.id for arm in self.reader.arms()))
 
     def _reach(self) -> Reach:
-        return Reach(*self.index.read_to, self.store.last_finished(), going_words(self.store))
+        return Reach(*self.index.read_to, last_shown(self.store), going_words(self.store))
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]

@@ -81,6 +81,9 @@ def serve_desk(
     links = desk.links([*people, *([COORDINATOR] if rating else [])])
 
     def ready(at: str) -> None:
+        if address.allow_host:
+            # A proxy has the certificate and the usual port.
+            at = f"https://{address.allow_host[0]}" + ("" if tls is None else f":{at.rpartition(':')[2]}")
         width = max(map(len, [*people, "coordinator"]))
         for name in [*people, *([COORDINATOR] if rating else [])]:
             say(f"{name or 'coordinator':<{width}}  {at}/{links[name]}/")
@@ -172,7 +175,8 @@ class DeskServer:
         """Refuses a wrong host or secret, and a POST from elsewhere; puts the security headers on every answer."""
         self._connections.request_came(request.protocol)
         try:
-            if not self._hosts.allow(request.headers.getall("Host", [])):
+            named = request.headers.getall("Host", [])
+            if not self._hosts.allow(named) or not self._hosts.allow([request.url.authority]):
                 raise RequestError(421, "This desk answers only at the address it printed.", "")
             secret = request.path.partition("/")[2].partition("/")[0]
             person = self._person(secret)

@@ -231,7 +231,8 @@ def collinear(fixed: pd.DataFrame) -> list[str]:
     """The columns that are sums and differences of others; none where every one has something of its own."""
     design = fixed.to_numpy(float)
     scaled = design / np.maximum(np.linalg.norm(design, axis=0), TINY)
-    _, sizes, directions = np.linalg.svd(scaled, full_matrices=True)
+    # Of the triangle of a QR, which has the same: the left side of the whole would be cases by cases.
+    _, sizes, directions = np.linalg.svd(np.linalg.qr(scaled, mode="r"), full_matrices=True)
     rank = int((sizes > sizes.max(initial=0.0) * max(design.shape) * np.finfo(float).eps).sum())
     within = np.abs(directions[rank:]).max(axis=0, initial=0.0) > 1e-8
     return [str(name) for name, tied in zip(fixed, within, strict=True) if tied]

@@ -237,6 +237,12 @@ class Reader:
             if all(name in words for part in request["parts"] for name in part[1:] if name)
         }
 
+    def first_numbers(self, arm: Arm | None = None) -> dict[str, int]:
+        """By case, the number of its first deliberation, or of its first by `arm`."""
+        mine, values = ("", ()) if arm is None else ("WHERE arm = ?", (arm.id,))
+        sql = f"SELECT case_id, min(id) FROM transcripts {mine} GROUP BY case_id"
+        return {str(case): int(number) for case, number in self._database.rows(sql, values)}
+
     def case_ids(self) -> list[str]:
         return sorted(case for (case,) in self._database.rows("SELECT DISTINCT case_id FROM transcripts"))
 

@@ -166,7 +166,9 @@ class Census:
         self.sums[topic, one, two] = (before[0] + times, before[1] + total)
 
     def _first_votes(self, verdict: Verdict, rubric: Rubric, jury: Jury) -> None:
-        leanings: dict[str, list[float]] = {}
+        alternates = {entry.id: entry.spent.by for entry in verdict.transcript.ballots if entry.spent.by}
+        leanings: dict[tuple[str, str], list[float]] = {}
+        """By juror, and by the alternate that answered for it, if one did."""
         for attribute, by_juror in paths(verdict.transcript).items():
             if attribute not in rubric.by_name or len(by_juror) < 2:
                 continue
@@ -175,14 +177,17 @@ class Census:
             self._count("apart", attribute, total=_apart(first, length))
             self._count("agreed", attribute, total=float(settled(first, jury.tolerance)))
             better = rubric.by_name[attribute].better
-            for juror, leaning in zip(by_juror, _leanings(first, length, better), strict=True):
+            for (juror, steps), leaning in zip(
+                by_juror.items(), _leanings(first, length, better), strict=True
+            ):
                 if leaning is not None:
-                    leanings.setdefault(juror, []).append(leaning)
+                    answered_by = alternates.get(steps[0].entry, "")
+                    leanings.setdefault((juror, answered_by), []).append(leaning)
         seats = {seat.name: seat for seat in jury.seats}
-        for juror, found in leanings.items():
+        for (juror, alternate), found in leanings.items():
             names = {"juror": juror}
             if (seat := seats.get(juror.partition("#")[0])) is not None:
-                names["model"] = seat.model or "unnamed"
+                names["model"] = alternate or seat.model or "unnamed"
                 names["persona"] = seat.persona.name if seat.persona else "none"
             for of, name in names.items():
                 self._count(f"leaning {of}", name, times=len(found), total=sum(found))

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from inspector_server import InspectorServer
 from rating_desk import DeskProcess
 
 from venire.agents.desk import Desk
@@ -213,11 +214,17 @@ def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -
     done = {arm.arm: arm.done for arm in store.arm_progress(since=0)}
     store.release()
     assert done == {"bench": 0, "free": 200 + CASES}
+    with InspectorServer(project / "both") as inspector:
+        assert inspector.ask("case?id=c00&in_arm=free").status == 404
+        assert "c00" not in inspector.ask("cases").text, "another jury's votes wait for hers too"
     time.sleep(2.2)
 
     again = run(project, jury, "both", "--jury", str(project / "free.yaml"))
 
     assert "for ada" not in again.stderr
+    with InspectorServer(project / "both") as inspector:
+        assert inspector.ask("case?id=c00&in_arm=free").status == 200
+        assert "c00" in inspector.ask("cases").text
     shown = json.loads(CliRunner().invoke(app, ["show", str(project / "both"), "c00", "--arm", "bench", "--json"]).stdout)  # fmt: skip
     (case,) = shown["cases"]
     assert {(each["juror"], each["reason"]) for each in case["abstentions"]} == {("ada", "no_answer")}
