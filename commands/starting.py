@@ -215,6 +215,7 @@ def _read_sheet(
         rows_by_person,
         scores_by_person,
         unclear_persons,
+        unread_scores,
     )
 
     numbered = _sheet_rows(sheet)
@@ -240,6 +241,12 @@ def _read_sheet(
         )
     for note in clear_stray_scores(numbered, columns):
         say(note, err=True)
+    unread = unread_scores(columns, rows)
+    if unread and f"kept={unread}" not in named:
+        raise InvalidFile(
+            f"{sheet}: {unread!r} seems to hold scores, but not as numbers",
+            remedy=f"write them as numbers, such as 4; or, if they are none, --column kept={unread!r}",
+        )
     ratings = columns.of("rating") if columns.one("rater") is None else ()
     if scores := scores_by_person(ratings):
         people, subjects = (

@@ -24,7 +24,7 @@ from .files import broken_utf8, is_workbook, json_value, near_column, open_file,
 LARGEST_ROW = 4 * 2**20
 """Bytes of one row: a million tokens, more than a jury's models read."""
 MOST_COLUMNS = 10_000
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """The first is taken where a header does not tell."""
 ColumnKind = Literal["string", "int64", "float64"]
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")

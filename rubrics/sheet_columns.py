@@ -42,13 +42,13 @@ MEANING: Mapping[Role, str] = {
 }
 _NAMES: Mapping[Role, str] = {
     "id": "case|id|case id|case no|case number|record id|note id|item|item id|nr|no|number|key|fall|fallnummer|fall nr|fall id|kennung|cas|numero|"
-    "identifiant|caso|numero de caso|id caso",
+    "identifiant|codigo|code|caso|numero de caso|id caso",
     "output": "output|summary|ai summary|answer|response|reply|completion|generated text|generated summary|model output|candidate|draft|"
     "text|generated note|ai note|letter|report|zusammenfassung|antwort|ausgabe|resume|reponse|sortie|texte|resumen|respuesta|salida|texto|"
     "resumo|resposta|saida",
     "source": "source|sources|notes|note|patient notes|clinical notes|transcript|conversation|document|context|input|original|"
     "chart|record|source text|passage|article|dialogue|dialog|quelle|quelltext|notizen|transkript|gesprach|dokument|original text|"
-    "texte source|notes cliniques|transcription|fuente|texto fuente|notas|transcripcion|documento|fonte|texto fonte|transcricao",
+    "texte source|compte rendu|texto original|notes cliniques|transcription|fuente|texto fuente|notas|transcripcion|documento|fonte|texto fonte|transcricao",
     "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth|"
     "referenz|musterantwort|musterlosung|reponse attendue|referencia",
     "question": "question|prompt|query|task|instruction|instructions|request|asked|frage|aufgabe|anfrage|consigne|pregunta|tarea|pergunta|tarefa",
@@ -101,6 +101,10 @@ _SCALE_NOTE = re.compile(
     re.IGNORECASE,
 )
 """What stands behind a name and says the scale, as `(1-5)`."""
+_YES_NO: Mapping[str, float] = {
+    **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim"), 1.0),
+    **dict.fromkeys(("no", "n", "nein", "non", "nao"), 0.0),
+}
 _TEXT = 20
 """Characters of a cell, on average, from which on a column holds texts."""
 _MOST_SCORE = 10
@@ -154,6 +158,9 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
         for line, cells in rows[:top]
     ]
     (_, names), body = rows[top], rows[top + 1 :]
+    if top and len(set(filter(None, names))) < sum(map(bool, names)) and any(rows[top - 1][1]):
+        names = _joined_header(rows[top - 1][1], names)
+        notes[-1] = f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}"
     if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:4]]):
         names, body = _joined_header(names, body[0][1]), body[1:]
         notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")
@@ -248,6 +255,17 @@ def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) ->
     return tuple(texts) if len(texts) > 1 else ()
 
 
+def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> str | None:
+    """A column named as a quality whose cells are filled and no score, in a sheet that names raters and has no other scores; else None."""
+    if columns.one("rater") is None or columns.of("rating"):
+        return None
+    for column in columns.of("kept"):
+        cells = [row.get(column, "").strip() for row in rows]
+        if any(cells) and not _is_text(cells) and _QUALITY.search(_plain(column)):
+            return column
+    return None
+
+
 def column_named(role: Role, columns: Sequence[str]) -> str | None:
     """The column whose name is one of those that a role commonly has."""
     spellings = {_plain(column): column for column in reversed(columns)}
@@ -338,7 +356,8 @@ def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Shee
             notes.append(f"line {line}, {column!r}: {row[column].strip()!r} is left out: {why}")
             row[column] = ""
         for _, row in given:
-            row[column] = row[column].strip().replace(",", ".")
+            score = score_of(row[column].strip())
+            row[column] = "" if score is None else f"{score:g}"
         if stray:
             notes.append(f"{column!r}: {len(given) - len(stray)} of {len(given)} scores can be used")
     return notes
@@ -422,10 +441,14 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 
 def score_of(cell: str) -> float | None:
-    """The score that a cell holds: a number of a small scale, with a decimal point or comma; None for anything else."""
-    if not re.fullmatch(r"\d{1,2}(?:[.,]\d+)?", cell):
+    """The score that a cell holds: a number of a small scale, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
+    for yes or no; None for anything else."""
+    if (answer := _YES_NO.get(_plain(cell))) is not None:
+        return answer
+    number = re.fullmatch(r"(\d{1,2}(?:[.,]\d+)?)(?:\s*[-–:=(]\s*[^\W\d].*)?", cell)
+    if number is None:
         return None
-    score = float(cell.replace(",", "."))
+    score = float(number[1].replace(",", "."))
     return score if score <= _MOST_SCORE else None
 
 
@@ -434,5 +457,8 @@ def _is_scores(column: str, cells: Sequence[str]) -> bool:
     texts = [cell for cell in cells if cell]
     scores = [score for cell in texts if (score := score_of(cell)) is not None]
     stray = len(texts) - len(scores)
-    varied = len(set(scores)) > 1 or (bool(scores) and _QUALITY.search(_plain(column)) is not None)
+    quality = _QUALITY.search(_plain(column)) is not None
+    if any(_plain(cell) in _YES_NO for cell in texts) and not quality:
+        return False
+    varied = len(set(scores)) > 1 or (bool(scores) and quality)
     return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
