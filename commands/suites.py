@@ -99,6 +99,13 @@ def show_board(tables: list[Table], sentences: list[str]) -> None:
     metavar="FILE",
     help="Dollars for a million tokens: YAML as runs read it, or a table model,prompt,completion.",
 )
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write the board there as a page, JSON and CSV tables.",
+)
 @TIES
 @RESAMPLES
 @SEED
@@ -109,6 +116,7 @@ def table(
     columns: Path | None,
     tokens: Path | None,
     prices: Path | None,
+    output: Path | None,
     ties: TieRule,
     resamples: int,
     seed: int,
@@ -132,11 +140,17 @@ def table(
 
     standings = board(load_scores(scores, columns), ties=ties, draws=Draws(seed, resamples))
     costs = load_token_costs(tokens, load_price_list(prices) if prices else {}) if tokens else {}
+    document = board_json(str(scores), standings, costs)
+    sentences = [*board_sentences(standings), *cost_sentences(standings, costs)]
+    if output is not None:
+        from ..evals.suites.suite_report import write_board
+
+        say(f"written: {write_board(standings, document, sentences, output)}", err=True)
     if as_json:
-        print_json(board_json(str(scores), standings, costs))
+        print_json(document)
         return
     tables = [*board_tables(standings), *([costs_table(costs)] if costs else [])]
-    show_board(tables, [*board_sentences(standings), *cost_sentences(standings, costs)])
+    show_board(tables, sentences)
 
 
 @click.command("import-helm")

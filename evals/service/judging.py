@@ -47,9 +47,8 @@ class _CaseFields(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, title="Case")
 
-    id: Annotated[str, Field(max_length=512)] | None = Field(
+    id: Annotated[Text, Field(max_length=512)] | None = Field(
         None,
-        pattern=r"^[A-Za-z0-9._:#-]+$",
         description="Under which it is kept; without one, a hash of the case's words.",
     )
     source: Annotated[str, Field()] | list[str] | None = Field(

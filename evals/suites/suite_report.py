@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ..report.html import collapsible, figure, items, page, paragraph, section, 
 from ..report.markup import Child
 from ..report.panel import DASHED, Panel, number_axis, padded_range
 from . import CASES, REPORT
+from .board import Board, SystemStanding
 from .clinicians import PeopleAgreement, people_json
 from .score_table import ScoreTable
 from .suite import arm_name
@@ -63,6 +64,10 @@ CAPTIONS = {
     "categories": "Mean scores by category of the taxonomy.",
     "cost": "What each system's answers and their judging cost, against its win rate. Hollow: another is no dearer and no worse.",
 }
+
+
+BOARD_HEADS = {"system": "system", "win_rate": "win rate", "win_sd": "SD", "macro": "macro", "sd": "SD", "rank": "rank", "scenarios": "scenarios", "complete_win_rate": "win rate, complete", "complete_macro": "macro, complete"}  # fmt: skip
+DIFFERENCE_HEADS = {"scenario": "scenario", "first": "first", "second": "minus", "difference": "difference", "low": "low", "high": "high", "n": "n", "p_holm": "p (Holm)", "note": ""}  # fmt: skip
 
 
 def suite_json(results: SuiteResults) -> dict[str, Any]:
@@ -285,7 +290,7 @@ def table_shares(table: ScoreTable) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def board_frame(results: SuiteResults) -> pd.DataFrame:
+def board_frame(standings: Iterable[SystemStanding]) -> pd.DataFrame:
     """The board as a table, best first."""
     return pd.DataFrame(
         {
@@ -301,8 +306,20 @@ def board_frame(results: SuiteResults) -> pd.DataFrame:
             "complete_win_rate": standing.complete_win_rate,
             "complete_macro": standing.complete_macro,
         }
-        for standing in results.board.standings
+        for standing in standings
     )
+
+
+def write_board(board: Board, document: Mapping[str, Any], sentences: Iterable[str], folder: Path) -> Path:
+    """Write the board of a table of scores as a page, its JSON and its tables; the page's path."""
+    tables = {"board": board_frame(board.standings), "differences": differences_table(board)}
+    body = [
+        section("What can be said", items(sentences, "said")),
+        section("The board", table("board", tables["board"], BOARD_HEADS)),
+        section("Differences", table("differences", tables["differences"], DIFFERENCE_HEADS)),
+    ]
+    subtitle = f"{len(board.standings)} systems on {count_words(len(board.scenarios), 'scenario')}"
+    return write_folder(folder, page("Board of systems", subtitle, body), document, tables, {})
 
 
 def write_suite_report(
@@ -311,7 +328,7 @@ def write_suite_report(
     """Write the report beside the run, where the inspector finds it, and in `output`; the page's path, and the JSON."""
     figures, document = suite_figures(results), suite_json(results)
     tables = {
-        "board": board_frame(results),
+        "board": board_frame(results.board.standings),
         "scenarios": scenario_table(results),
         "costs": cost_table(results),
         "differences": differences_table(results.board),
@@ -374,13 +391,11 @@ def suite_page(
     """The whole page."""
     charts: dict[str, Child] = {name: figure(drawing, CAPTIONS[name]) for name, drawing in figures.items()}
     suite = results.suite
-    board_heads = {"system": "system", "win_rate": "win rate", "win_sd": "SD", "macro": "macro", "sd": "SD", "rank": "rank", "scenarios": "scenarios", "complete_win_rate": "win rate, complete", "complete_macro": "macro, complete"}  # fmt: skip
     score_heads = {"scenario": "scenario", "system": "system", "score": "score", "low": "low", "high": "high", "n": "n", "unparsed": "unparsed", "failed": "failed", "hung": "hung", "unjudged": "unjudged", "lost": "ratings lost", "note": ""}  # fmt: skip
-    difference_heads = {"scenario": "scenario", "first": "first", "second": "minus", "difference": "difference", "low": "low", "high": "high", "n": "n", "p_holm": "p (Holm)", "note": ""}  # fmt: skip
     cost_heads = {"system": "system", "generation_usd": "generation", "generation_upper": "at most", "jury_usd": "jury", "jury_upper": "at most ", "total_usd": "total", "total_upper": "at most  ", "dominated": "dominated by"}  # fmt: skip
     body: list[Child] = [
         section("What can be said", items(suite_sentences(results), "said")),
-        section("The board", table("board", tables["board"], board_heads)),
+        section("The board", table("board", tables["board"], BOARD_HEADS)),
         section(
             "Differences",
             paragraph(
@@ -388,7 +403,7 @@ def suite_page(
                 "pairs and scenarios elsewhere.",
                 "soft",
             ),
-            table("differences", tables["differences"], difference_heads),
+            table("differences", tables["differences"], DIFFERENCE_HEADS),
         ),
         section("By scenario", charts.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
         section(

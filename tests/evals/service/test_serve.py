@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 import pytest
@@ -125,7 +125,8 @@ def test_without_its_token_nothing_is_served_but_the_description(tmp_path: Path)
         ({"output": " \n"}, 422),
         ({"output": 3}, 422),
         ({"output": "x", "label": "kept from jurors"}, 422),
-        ({"output": "x", "id": "../../etc"}, 422),
+        ({"output": "x", "id": " "}, 422),
+        ({"output": "x", "id": "x" * 513}, 422),
         ({"output": "x" * 300_000}, 413),
     ],
 )
@@ -181,6 +182,17 @@ def test_the_same_case_sent_twice_at_once_is_heard_once(tmp_path: Path) -> None:
 
     assert [status for status, _ in answers] == [200] * 3
     assert len(provider.calls) == 3
+
+
+@pytest.mark.parametrize("name", ["Fall 7 (Ä), 3/5", "../../etc", "a%2Fb?c=d"])
+def test_an_id_that_a_run_takes_is_heard_and_fetched(name: str, small: Any) -> None:
+    server, _ = small
+    ((status, heard),) = asked(server, {**CASE, "id": name})
+    request = urllib.request.Request(
+        f"{server.url}/v1/deliberations/{quote(name, safe='')}", headers={"Authorization": f"Bearer {TOKEN}"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert status == 200 and heard["case"] == json.load(answer)["case"] == name
 
 
 def test_a_killed_server_loses_no_call_that_was_paid_for(tmp_path: Path) -> None:

@@ -134,8 +134,11 @@ def test_one_system_and_one_scenario_give_a_board_without_a_leader(tmp_path: Pat
 
     assert math.isnan(found.standings[0].win_rate)
     assert found.leader is None
-    document = json.loads(venire("suite", "table", "scores.csv", "--json", cwd=tmp_path).stdout)
+    document = json.loads(venire("suite", "table", "scores.csv", "--json", "-o", "out", cwd=tmp_path).stdout)
     assert document["systems"]["a"]["win_rate"] is None
+    assert json.loads((tmp_path / "out/report.json").read_text()) == document
+    assert (tmp_path / "out/tables/board.csv").read_text().splitlines()[1].startswith("a,")
+    assert "Differences" in (tmp_path / "out/report.html").read_text()
     assert document["systems"]["a"]["macro"] == 0.5
 
 
