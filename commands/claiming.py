@@ -69,8 +69,12 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
         overlap_json,
         recounted_options,
         run_figures,
+        verifier_figures,
+        verifiers_json,
+        verifiers_table,
     )
     from ..evals.claims.labelled import check_rows, claim_rows, write_claims
+    from ..evals.report.terminal import estimate_words
     from ..orchestration.reading.claim_card import card_json, show_card
     from ..orchestration.record import Store
     from ..rubrics.errors import VenireError
@@ -96,11 +100,13 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
             verdict_cards = list(cards(store, arm, recounted, case=case, people=people))
             figures = run_figures([card for _, card in verdict_cards], case_groups(store))
             comparisons = overlap_comparisons([card for _, card in verdict_cards], case_groups(store))
+            verifiers, alpha = verifier_figures([card for _, card in verdict_cards], case_groups(store))
             card_documents = [card_json(card) for _, card in verdict_cards]
             document.append(
                 {
                     "arm": arm.name,
                     **figures_json(figures, recounted.share),
+                    **verifiers_json(verifiers, alpha),
                     "against_people": [overlap_json(comparison) for comparison in comparisons],
                     "of_cases": card_documents,
                 }
@@ -109,6 +115,9 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
                 say(f"{arm.name}: {figures_line(figures)}")
                 if case is None:
                     console().print(figures_table(figures, recounted.share))
+                    if alpha is not None:
+                        say(f"verifiers agree with alpha {estimate_words(alpha)}:")
+                        console().print(verifiers_table(verifiers))
                     for comparison in comparisons:
                         say(f"- {comparison.sentence}")
                 for _, card in verdict_cards if case is not None else ():

@@ -207,7 +207,8 @@ def align(
 
 
 @click.command(short_help="Compute WER, ROUGE and other metrics of texts; test whether they follow people.")
-@click.argument("cases", type=click.Path(path_type=Path))
+@click.argument("cases", metavar="CASES|A.json", type=click.Path(path_type=Path))
+@click.option("--differing", is_flag=True, help="Leave out outputs that are their reference word for word.")
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings to compare the metrics with."
 )
@@ -250,6 +251,7 @@ def align(
 @sheet_option("cases", "human")
 def metrics(
     cases: Path,
+    differing: bool,
     human: Path | None,
     attribute: str | None,
     rubric: str | None,
@@ -265,10 +267,11 @@ def metrics(
 ) -> None:
     """WER to MiniLM of the CASES' `output` beside their `reference`; with --human, whether metrics follow people.
 
-    A missing output is an empty text. A case without a reference has no value, and says so.
+    A missing output is an empty text. A case without a reference has no value, and says so. Of an alignment that
+    `venire align` wrote, what was heard is measured beside what was said.
     """
     from ..evals.metrics.against_people import people_labels, risk_table, track
-    from ..evals.metrics.measuring import measure, read_pairs, read_scores
+    from ..evals.metrics.measuring import differing_pairs, measure, read_pairs, read_scores, text_pairs
     from ..evals.metrics.metric import chosen_metrics
     from ..evals.metrics.metric_tables import (
         MetricReport,
@@ -279,13 +282,18 @@ def metrics(
     )
     from ..evals.metrics.normalisation import load_normalisation
     from ..evals.ratings.people import load_ratings
+    from ..evals.transcripts.alignment import alignment_cases, read_alignment
     from ..orchestration.reading.console import CountedProgress
     from ..rubrics import load_rubric
 
     metrics_used = chosen_metrics(names, families)
     normalisation = load_normalisation(normal)
     loaded_rubric = load_rubric(rubric) if rubric else None
-    pairs = read_pairs(cases)
+    if cases.suffix.lower() == ".json":
+        all_pairs = text_pairs(cases, enumerate(alignment_cases(read_alignment(cases)), 1))
+    else:
+        all_pairs = read_pairs(cases)
+    pairs = differing_pairs(all_pairs, normalisation) if differing else all_pairs
     labels = None
     if human:
         ids = [p.case for p in pairs]
@@ -311,7 +319,16 @@ def metrics(
         labels,
         track(measured_metrics, pairs, labels) if labels else (),
         risk_table(measured_metrics, *pair) if pair else None,
-        notes,
+        [
+            *notes,
+            *(
+                [
+                    f"{len(all_pairs) - len(pairs)} of {len(all_pairs)} outputs are their reference word for word, and left out"
+                ]
+                if differing
+                else []
+            ),
+        ],
     )
     page = write_metrics(report, output) if output else None
     if as_json:

@@ -25,6 +25,8 @@ from ...rubrics.ratings import Rating
 from ..metrics.overlap import WORD
 from ..ratings.folds import cluster_numbers
 from ..report.section import estimate_json, estimate_phrase
+from ..report.terminal import estimate_words
+from ..statistics.alpha import krippendorff_alpha
 from ..statistics.correlation import pearson_statistic
 from ..statistics.estimate import Estimate
 from ..statistics.jackknife import FISHER, RAW, SHARE, Jackknife, Transform
@@ -66,6 +68,100 @@ def run_figures(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> Cla
         {name: [_number(card.findings.measure(name).value) for card in cards] for name in names},
         groups,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierFigures:
+    """How one verifier stands among the others."""
+
+    verifier: str
+    claims: int
+    """To which it gave a verdict."""
+    agreement: Estimate
+    """The share of the others' verdicts on the same claim that equal its own, averaged over claims."""
+    alpha_without: Estimate
+    """Krippendorff's alpha of the others, nominal: higher than that of all where it is the one that differs."""
+
+
+def verifier_figures(
+    cards: Sequence[ClaimCard], groups: Mapping[str, object]
+) -> tuple[list[VerifierFigures], Estimate | None]:
+    """Each verifier of one arm, and alpha of all of them; groups of cases are left out whole. Nothing where fewer than two gave a verdict."""
+    rows = [
+        {"case": f"{card.case} {outcome.claim.of} {outcome.claim.id}", "group": card.case, "rater": juror, "value": check.verdict}
+        for card in cards
+        for outcome in (*card.claims, *card.back)
+        for juror, check in outcome.checks.items()
+        if check.verdict is not None
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["case", "group", "rater", "value"])
+    names = sorted(table["rater"].unique())
+    if len(names) < 2:
+        return [], None
+    table["group"] = cluster_numbers(table["group"], groups)
+    by_case = Jackknife(by="group")
+    claims = {
+        claim: dict(zip(part["rater"], part["value"], strict=True)) for claim, part in table.groupby("case")
+    }
+    cluster = table.drop_duplicates("case").set_index("case")["group"]
+
+    def agreement(name: str) -> Estimate:
+        shares = {
+            claim: sum(other == verdicts[name] for other in verdicts.values()) - 1
+            for claim, verdicts in claims.items()
+            if name in verdicts and len(verdicts) > 1
+        }
+        values = np.array([same / (len(claims[claim]) - 1) for claim, same in shares.items()], dtype=float)
+        _, codes = np.unique([cluster[claim] for claim in shares], return_inverse=True)
+        grid = Matrix(values[:, None], tuple(shares), ("share",), codes.astype(np.int64))
+        return Jackknife().estimate(
+            _mean,
+            grid,
+            method="mean over claims",
+            otherwise="nobody else checked its claims",
+            transform=SHARE,
+        )
+
+    alone = [
+        VerifierFigures(
+            name,
+            sum(name in verdicts for verdicts in claims.values()),
+            agreement(name),
+            krippendorff_alpha(table[table["rater"] != name], level="nominal", jackknife=by_case),
+        )
+        for name in names
+    ]
+    return alone, krippendorff_alpha(table, level="nominal", jackknife=by_case)
+
+
+def verifiers_table(verifiers: Sequence[VerifierFigures]) -> Table:
+    """A row a verifier."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("verifier", "claims", "agrees with the others", "alpha without it"):
+        table.add_column(column)
+    for each in verifiers:
+        table.add_row(
+            each.verifier,
+            str(each.claims),
+            estimate_words(each.agreement),
+            estimate_words(each.alpha_without),
+        )
+    return table
+
+
+def verifiers_json(verifiers: Sequence[VerifierFigures], alpha: Estimate | None) -> dict[str, Any]:
+    """What `--json` has of them."""
+    return {
+        "alpha": None if alpha is None else estimate_json(alpha),
+        "verifiers": {
+            each.verifier: {
+                "claims": each.claims,
+                "agreement": estimate_json(each.agreement),
+                "alpha_without": estimate_json(each.alpha_without),
+            }
+            for each in verifiers
+        },
+    }
 
 
 def labelled_figures(labelled: LabelledClaims) -> ClaimFigures:

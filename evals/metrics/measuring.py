@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ...rubrics.errors import InvalidFile, MissingExtra
+from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
 from ...rubrics.rows import cell_number, read_rows
 from .metric import Metric, Progress, chosen_metrics
 from .normalisation import Normalisation
@@ -42,14 +42,19 @@ class MeasuredMetric:
 
 
 def read_pairs(path: Path) -> list[TextPair]:
-    """The texts of a file of cases, of which a missing one is empty.
+    """The texts of a file of cases, as `text_pairs` takes them."""
+    return text_pairs(path, read_rows(path, required=("id",)))
+
+
+def text_pairs(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[TextPair]:
+    """The texts of numbered rows of cases, of which a missing one is empty.
 
     Unlike `load_cases` it allows an empty output: speech of which nothing was heard is a case. A row marked `missed`, as
     `venire align --cases` writes it, has one whatever stands there for a jury to read.
     """
     pairs: list[TextPair] = []
     line_by_id: dict[str, int] = {}
-    for line, row in read_rows(path, required=("id",)):
+    for line, row in rows:
         case = _text(row.get("id"))
         if not case.strip():
             raise InvalidFile(f"{path}:{line}: 'id' is missing", remedy="give every case an id of its own")
@@ -69,6 +74,18 @@ def read_pairs(path: Path) -> list[TextPair]:
             remedy="add the column 'reference': what was really said, or a known good text",
         )
     return pairs
+
+
+def differing_pairs(pairs: Sequence[TextPair], normal: Normalisation) -> list[TextPair]:
+    """The pairs whose two texts are not the same after normalisation.
+
+    Raises:
+        VenireError: There is none.
+    """
+    differing = [pair for pair in pairs if normal(pair.output) != normal(pair.reference)]
+    if not differing:
+        raise VenireError("every output is its reference, word for word", remedy="leave out --differing")
+    return differing
 
 
 def measure(

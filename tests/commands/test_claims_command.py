@@ -52,6 +52,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return there
 
 
+VERIFIERS = """
+name: three
+protocol: decompose-verify
+seats:
+  - {name: extractor, extracts: true, model: lens/claims}
+  - {name: one, model: lens/claims}
+  - {name: two, model: lens/claims}
+  - {name: odd, model: scripted}
+"""
+
+
+def test_the_verifier_that_differs_is_told_from_those_that_agree(folder: Path) -> None:
+    (folder / "three.yaml").write_text(VERIFIERS)
+    done = venire(
+        "run", "cases.jsonl", "--rubric", "claims", "--jury", "three.yaml", "-o", "three", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+
+    (arm,) = claims_json(folder, "three")["arms"]
+
+    one, two, odd = (arm["verifiers"][name] for name in ("one", "two", "odd"))
+    assert one["agreement"]["value"] == two["agreement"]["value"] > odd["agreement"]["value"]
+    assert odd["alpha_without"]["value"] == 1.0 > arm["alpha"]["value"]
+    checks = [
+        {name: each["verdict"] for name, each in claim["checks"].items()}
+        for case in arm["of_cases"]
+        for claim in case["claims"]
+    ]
+    same = [sum(found[name] == found["odd"] for name in ("one", "two")) / 2 for found in checks]
+    assert odd["agreement"]["value"] == pytest.approx(sum(same) / len(same))
+    shown = venire("claims", "three", cwd=folder).stdout
+    assert "agrees with the others" in shown and "alpha without it" in shown
+
+
 def claims_json(folder: Path, *arguments: object) -> dict[str, Any]:
     done = venire("claims", *arguments, "--json", "--resamples", 50, cwd=folder)
     assert done.returncode == 0, done.stderr

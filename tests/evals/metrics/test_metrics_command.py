@@ -39,6 +39,25 @@ def write_cases(folder: Path) -> Path:
     return path
 
 
+def test_an_alignment_is_measured_in_one_command_and_what_is_the_same_may_be_left_out(tmp_path: Path) -> None:
+    said = ["No pain at all.", "I take five tablets.", "Never."]
+    heard = ["no pain at all", "I take nine tablets"]
+    for name, texts in (("said", said), ("heard", heard)):
+        lines = [json.dumps({"text": text}) + "\n" for text in texts]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    assert venire("align", "said.jsonl", "heard.jsonl", "-o", "a.json", "--cases", "c.jsonl", cwd=tmp_path).returncode == 0  # fmt: skip
+
+    whole, differing, cases = (
+        json.loads(venire("metrics", *arguments, "--metric", "wer", "--normal", "asr-en", "--json", cwd=tmp_path).stdout)
+        for arguments in (["a.json"], ["a.json", "--differing"], ["c.jsonl"])
+    )  # fmt: skip
+
+    assert whole["metrics"] == cases["metrics"]
+    assert sorted(whole["metrics"]["wer"]["cases"].values()) == [0, 0.25, 1]
+    assert sorted(differing["metrics"]["wer"]["cases"].values()) == [0.25, 1]
+    assert any("1 of 3 outputs are their reference word for word" in line for line in differing["sentences"])
+
+
 def test_the_document_has_its_shape(tmp_path: Path) -> None:
     write_cases(tmp_path)
     (tmp_path / "r.csv").write_text(
