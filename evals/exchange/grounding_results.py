@@ -26,7 +26,7 @@ def read_ragas(path: Path) -> ToolRecords:
     records = ToolRecords()
     known = {name for names in _RAGAS.values() for name in names}
     for number, row in enumerate(_ragas_rows(path), 1):
-        texts = {role: _listed(next((row[name] for name in names if row.get(name)), None)) for role, names in _RAGAS.items()}  # fmt: skip
+        texts = {role: _cell_list(next((row[name] for name in names if row.get(name)), None)) for role, names in _RAGAS.items()}  # fmt: skip
         if not texts["output"]:
             raise InvalidFile(
                 f"{path}: sample {number} has neither `response` nor `answer`",
@@ -58,7 +58,7 @@ def _ragas_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     yield from read_objects(path)
 
 
-def _listed(value: Any) -> Any:
+def _cell_list(value: Any) -> Any:
     """A list that pandas wrote into a cell of a CSV file; anything else as it is."""
     if isinstance(value, str) and value.startswith("["):
         try:
