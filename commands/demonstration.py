@@ -1,9 +1,11 @@
-"""`venire demo`: a deliberation replayed from its record, a study whose labels are known, and where to go on."""
+"""`venire demo`: a deliberation replayed from its record, a study of recorded readers, and what to do next."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 import sys
 import tempfile
 import time
@@ -125,29 +127,41 @@ def _end(console: Console, verdict: Verdict) -> None:
 
 
 def _study(console: Console, folder: Path) -> None:
-    """Two arms that need no model, against labels known by construction."""
+    """A jury of language models against one of them, against lenses and against people: answered from a record."""
+    with (FOLDER / "readers.csv").open(encoding="utf-8", newline="") as file:
+        recorded = {row["case"] for row in csv.DictReader(file)}
+    heard = [case for case in load_cases(FOLDER / "cases.jsonl") if case.id in recorded]
     console.rule("A study")
     console.print(
-        "24 invented summaries with planted faults, so what a reader should find is known. A jury of ten lenses, "
-        "which count words and are no language models, against one of them alone.\n",
+        f"{len(heard)} invented hospital cases, scored by two doctors who are invented too. Three readers with "
+        "different stances and one reader alone, all on the embedded language model, as the real engine recorded "
+        "them in advance. The baseline is a jury of ten lenses, which count words.\n",
         style="dim",
     )
-    rubric = load_rubric("clinical-note")
-    juries = [load_jury(name).fill(model=None) for name in ("lens-jury", "lens-single")]
-    session = RunSession(cases=FOLDER / "cases.jsonl", rubric=rubric, juries=juries, folder=folder)
+    cases = folder.parent / "study-cases.jsonl"
+    cases.parent.mkdir(parents=True, exist_ok=True)
+    cases.write_text("".join(f"{case.model_dump_json()}\n" for case in heard), encoding="utf-8")
+    juries = [_recorded("readers", "panel", "high", "low", "middle"), _recorded("reader", "single", "judge")]
+    juries.append(load_jury("lens-jury").fill(model=None))
+    session = RunSession(cases=cases, rubric=load_rubric("clinical-note"), juries=juries, folder=folder)
     run_session(session, console, quiet=True)
     store = Store.read(folder)
     try:
-        comparison = compare_evidence(gather(store, load_ratings(FOLDER / "labels.csv")), resamples=RESAMPLES)
+        comparison = compare_evidence(gather(store, load_ratings(FOLDER / "people.csv")), resamples=RESAMPLES)
     finally:
         store.release()
     console.print(results_table(comparison))
-    # Nobody rated these cases: their labels follow from what was planted.
+    console.print()
+    for words in comparison.sentences():
+        if (
+            "readers" in words
+            and "mean absolute error" in words
+            and (CONSTANT in words or re.search(r"\breader\b", words))
+        ):
+            console.print(Text(words, "bold green"))
     console.print(
-        Text(f"\n{comparison.sentences()[0].replace('with people', 'with the labels')}", "bold green")
-    )
-    console.print(
-        "A jury that does not beat a single judge, or a constant, has added nothing, and the table says so.\n",
+        "\nA jury that is not shown to beat a single judge, or a constant, has added nothing. So few cases can show "
+        "only large differences.\n",
         style="dim",
     )
     command = sys.argv[0] if Path(sys.argv[0]).name == "venire" else "venire"
@@ -157,6 +171,12 @@ def _study(console: Console, folder: Path) -> None:
     ):
         console.print(Text(purpose, "dim"))
         console.print(Text(f"  {command} {arguments}", "bold"), soft_wrap=True)
+
+
+def _recorded(name: str, protocol: str, *jurors: str) -> Jury:
+    """A jury whose seats answer with what the embedded model said of these cases."""
+    seats = [{"name": juror, "model": f"recorded/{FOLDER / 'readers.csv'}#{juror}"} for juror in jurors]
+    return Jury.model_validate({"name": name, "protocol": protocol, "seats": seats}, context=CHECKED)
 
 
 def results_table(comparison: Comparison) -> Table:

@@ -1,4 +1,4 @@
-"""`venire demo` at 80 columns: a replayed deliberation, one table, one sentence, one command."""
+"""`venire demo` at 80 columns: a replayed deliberation, one table, two sentences, one command."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ def test_the_demo_fits_80_columns_and_breaks_no_word(tmp_path: Path) -> None:
     lines = [line.rstrip() for line in shown.splitlines()]
 
     assert max(map(len, lines)) <= 80
-    for row in ("lens-jury ", "lens-single ", "always the best score "):
+    for row in ("readers ", "reader ", "lens-jury ", "always the best score "):
         assert any(line.startswith(row) for line in lines)
     said = " ".join(shown.split())
     assert "accurate 5 -> 2 The dose is wrong, and acting on it would under-treat." in said
-    assert "lens-jury agrees better with the labels than lens-single" in said
+    assert "as the real engine recorded them in advance" in said
+    assert "readers is not shown to differ from reader: mean absolute error" in said
+    assert "readers is not shown to differ from always the best score: mean absolute error" in said
     assert said.index("A deliberation") < said.index("A study") < said.index("venire inspect kept/study")
     store = Store.read(tmp_path / "kept" / "study")
     assert store.arms()
