@@ -141,7 +141,10 @@ def _study(console: Console, folder: Path) -> None:
     cases = folder.parent / "study-cases.jsonl"
     cases.parent.mkdir(parents=True, exist_ok=True)
     cases.write_text("".join(f"{case.model_dump_json()}\n" for case in heard), encoding="utf-8")
-    juries = [_recorded("readers", "panel", "high", "low", "middle"), _recorded("reader", "single", "judge")]
+    juries = [
+        _recorded_jury("readers", "panel", "high", "low", "middle"),
+        _recorded_jury("reader", "single", "judge"),
+    ]
     juries.append(load_jury("lens-jury").fill(model=None))
     session = RunSession(cases=cases, rubric=load_rubric("clinical-note"), juries=juries, folder=folder)
     run_session(session, console, quiet=True)
@@ -173,7 +176,7 @@ def _study(console: Console, folder: Path) -> None:
         console.print(Text(f"  {command} {arguments}", "bold"), soft_wrap=True)
 
 
-def _recorded(name: str, protocol: str, *jurors: str) -> Jury:
+def _recorded_jury(name: str, protocol: str, *jurors: str) -> Jury:
     """A jury whose seats answer with what the embedded model said of these cases."""
     seats = [{"name": juror, "model": f"recorded/{FOLDER / 'readers.csv'}#{juror}"} for juror in jurors]
     return Jury.model_validate({"name": name, "protocol": protocol, "seats": seats}, context=CHECKED)
