@@ -246,12 +246,14 @@ def _question(
 ) -> Html:
     name, parts = attribute.name, sheet.parts[attribute.name]
     form = answers.get(name, {})
+    own = next((vote for vote in sheet.own if vote.attribute == name), None)
     state = {
         "class": "question",
         "id": f"q-{name}",
         "data-attribute": name,
         "data-asked-if": json.dumps(attribute.asked_if) if attribute.asked_if else None,
-        "data-own": next((json.dumps(vote.value) for vote in sheet.own if vote.attribute == name), None),
+        "data-own": json.dumps(own.value) if own else None,
+        "data-own-reason": own.rationale if own else None,
         "hidden": not shown,
     }
     extras = [part for part in parts if part not in ("score", "rationale", "evidence")]

@@ -289,7 +289,8 @@ class DeskServer:
         if task.withdrawn_at is not None:
             raise RequestError(409, "The time for this vote is over: the jury continued without you.", "")
         if open_names or not sheet.seat:
-            raise RequestError(422, f"Still open: {', '.join(open_names)}", "")
+            needed = ": each needs a score and a reason" if sheet.kind == "ballot" else ""
+            raise RequestError(422, f"Still open: {', '.join(open_names)}{needed}", "")
         self._desk.mark_done(task, True)
         return web.json_response({"open": 0, "done": self._desk.count(request["person"])[0]})
 

@@ -83,8 +83,9 @@ function score(question) {
   return number && number.value !== "" && number.validity.valid ? Number(number.value) : null;
 }
 const hasScore = (question) => $('[data-part="score"]', question) !== null;
-const isOpen = (question) => hasScore(question) ? score(question) === null
-  : $$("textarea[data-part]", question).some((field) => !field.closest("[hidden]") && !field.value.trim());
+// Of a rater a score is enough; a juror gives a reason too.
+const isOpen = (question) => (hasScore(question) && score(question) === null) || ((!hasScore(question) || $(".send"))
+  && $$("textarea[data-part]", question).some((field) => !field.closest("[hidden]") && !field.value.trim()));
 function refresh() {
   const named = Object.fromEntries(questions.map((question) => [question.dataset.attribute, question]));
   for (const question of questions) {
@@ -99,6 +100,15 @@ function refresh() {
   const left = shown().filter(isOpen).length, words = $(".left");
   if (words) words.textContent = left ? `${left} question${left === 1 ? "" : "s"} open` : "All answered";
   $(".next, .send")?.classList.toggle("ready", !left);
+}
+// A juror who keeps her vote keeps its reason, unless she writes another.
+function keepReason(question) {
+  const field = part(question, "rationale"), { own, ownReason } = question.dataset;
+  if (!field || !ownReason) return;
+  const before = field.value, same = score(question) === JSON.parse(own);
+  if (same && !before) field.value = ownReason;
+  if (!same && before === ownReason) field.value = "";
+  if (field.value !== before) put(question.dataset.attribute, "rationale", field.value);
 }
 let now = null;
 function choose(question, scroll = true) {
@@ -145,6 +155,7 @@ document.addEventListener("change", (event) => {
     const number = $('input[type="number"]', question);
     if (field.type === "radio" && number) number.value = "";
     put(attribute, name, JSON.parse(field.value));
+    keepReason(question);
   }
   choose(question, false);
   refresh();

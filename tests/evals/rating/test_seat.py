@@ -287,6 +287,7 @@ def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
                 page.keyboard.press(key)
             page.locator(".send").click()
             page.get_by_text("Still open: accurate, thorough").wait_for()
+            assert page.locator(".left").inner_text() == "2 questions open"
             for name in ("accurate", "thorough"):
                 page.locator(f"#q-{name} textarea[data-part=rationale]").fill(f"The {name} dose. <b>x</b>")
             page.locator(".send").click()
@@ -308,10 +309,16 @@ def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
                 page.locator("#q-accurate .moved_by").is_hidden() or page.locator("#q-accurate").count() == 0
             )
             name = page.locator(".question").first.get_attribute("data-attribute")
+            page.keyboard.press("1")
+            reason = page.locator(f"#q-{name} textarea[data-part=rationale]")
+            assert reason.input_value() == f"The {name} dose. <b>x</b>", (
+                "a vote that is kept keeps its reason"
+            )
             page.keyboard.press("4")
+            assert reason.input_value() == ""
             moved = page.locator(f"#q-{name} textarea[data-part=moved_by]")
             assert moved.is_visible()
-            page.locator(f"#q-{name} textarea[data-part=rationale]").fill("I see.")
+            reason.fill("I see.")
             page.locator(".send").click()
             page.get_by_text(re.compile("Still open")).wait_for()
             browser.close()
