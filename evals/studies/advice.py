@@ -116,12 +116,13 @@ def _use(tables: AdviceTables) -> str:
         "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
     )
     return (
-        f"Use {who}, at {_price(arm['cost'], tables.unit)}: {unpaid}{among} not shown to be worse than the best{worse}. {measured} is "
+        f"Use {who}, at {price_words(arm['cost'], tables.unit)}: {unpaid}{among} not shown to be worse than the best{worse}. {measured} is "
         f"{_with(arm['score'], arm['low'], arm['high'])}; {gain}."
     )  # fmt: skip
 
 
-def _price(cost: float, unit: str) -> str:
+def price_words(cost: float, unit: str) -> str:
+    """What a case costs, for a sentence: "one model call a case"."""
     if unit == PRICED:
         return f"a cost of {cost:.4g} a case"
     return f"one {unit.replace('s a case', ' a case')}" if cost == 1 else f"{cost:.4g} {unit}"

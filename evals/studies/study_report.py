@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
+from ...rubrics.errors import count_words
 from ..comparison.deliberation import NAME as DELIBERATION
 from ..comparison.deliberation import effect_cells, effects_in_short
 from ..report.drawing import COLOURS, INK, Figure, below, caption, clip, decimal, legend, text_width
@@ -21,6 +22,7 @@ from ..report.panel import DASHED, Look, Panel, Tick, name_axis, number_axis, pa
 from ..report.section import Section, records, section_json
 from ..report.terminal import interval_words, show_first_page, show_section
 from ..statistics.significance import interval_phrase
+from .advice import price_words
 from .candidates import DIFFERENCE, Composition
 from .findings import Findings, RecordedFindings, RunFindings
 from .judgements import UNITS
@@ -133,7 +135,7 @@ def _use_in_short(composition: Composition) -> str:
     if not composition.noise["p"].notna().any():
         return f"No arm can be recommended yet: {name} scored best, but {composition.noise['note'].iloc[0]}."
     arm = composition.frontier[composition.frontier["arm"] == name].to_dict("records")[0]
-    return f"Use {name}: the cheapest arm that is not shown to be worse than the best ({interval_words(arm['score'], arm['low'], arm['high'])}, {arm['cost']:.4g} {composition.unit})."
+    return f"Use {name}: the cheapest arm that is not shown to be worse than the best ({interval_words(arm['score'], arm['low'], arm['high'])}, {price_words(arm['cost'], composition.unit)})."
 
 
 def _juries_in_short(composition: Composition) -> str:
@@ -157,10 +159,12 @@ def _uncertain(composition: Composition) -> list[str]:
     for row in composition.power.head(1).to_dict("records"):
         if not math.isnan(row["detectable"]):
             said.append(
-                f"{row['n']} cases or groups miss a difference of {row['first']} and {row['second']} below {row['detectable']:.3f} more than once in five times."
+                f"With {row['n']} cases (or groups), a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than one study of five."
             )
     if composition.notes:
-        said.append(f"{len(composition.notes)} notes say what was left out or could not be computed.")
+        said.append(
+            f"What was left out or could not be computed: {count_words(len(composition.notes), 'note')}."
+        )
     return said
 
 
