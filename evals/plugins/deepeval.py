@@ -22,16 +22,17 @@ def jury_metrics(
     *,
     attributes: Sequence[str] | None = None,
     threshold: float = 0.5,
+    prefix: str = "",
     **options: Any,
 ) -> list[JuryMetric]:
     """A metric for each of `attributes`: unless they are named, every attribute and composite that has a best value.
 
-    `options` are those of a sitting: `model`, `base_url`, `record`, `prices`, `max_usd` ...
+    `prefix` begins the metrics' names, for several juries of one name. `options` are those of a sitting: `model`, `base_url`, `record`, `prices`, `max_usd` ...
     """
     sitting = convene(rubric, jury, **options)
     known = names_with_best(sitting.rubric, attributes or ())
     chosen = attributes or [name for name in known if name not in sitting.rubric.reversed_names]
-    return [JuryMetric(sitting, name, threshold) for name in chosen]
+    return [JuryMetric(sitting, name, threshold, prefix) for name in chosen]
 
 
 class JuryMetric(BaseMetric):  # type: ignore[misc]
@@ -41,10 +42,11 @@ class JuryMetric(BaseMetric):  # type: ignore[misc]
     is skipped. DeepEval makes copies of a metric from its fields, so they have the names of the arguments.
     """
 
-    def __init__(self, sitting: Sitting, attribute: str, threshold: float = 0.5) -> None:
+    def __init__(self, sitting: Sitting, attribute: str, threshold: float = 0.5, prefix: str = "") -> None:
         self.sitting = sitting
         self.attribute = attribute
         self.threshold = threshold
+        self.prefix = prefix
         self.evaluation_model = sitting.jury.name
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
@@ -67,7 +69,7 @@ class JuryMetric(BaseMetric):  # type: ignore[misc]
 
     @property
     def __name__(self) -> str:
-        return f"{self.attribute} ({self.sitting.jury.name})"
+        return f"{self.prefix}{self.attribute} ({self.sitting.jury.name})"
 
 
 def _case(test: LLMTestCase) -> Case:

@@ -13,6 +13,7 @@ from .sitting import convene
 with host("mlflow", extra="mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback
     from mlflow.genai.scorers import Scorer, scorer
+    from mlflow.tracing.constant import AssessmentMetadataKey
 
 
 def jury_scorer(
@@ -42,6 +43,9 @@ def jury_scorer(
             case_from_row(inputs, outputs, expected, source=source, against=against)
         )
         marks = [_feedback(mark, judgement, prefix) for mark in judgement.marks.values()]
+        if judgement.usd is not None:
+            # On one of them: MLflow adds them up.
+            marks[0].metadata[AssessmentMetadataKey.JUDGE_COST] = str(judgement.usd)
         counts = [
             Feedback(name=f"{prefix}{key}", value=number) for key, number in counts_of(judgement).items()
         ]

@@ -10,6 +10,7 @@ import mlflow
 from plugin_hosts import CANARY, EXAMPLES, run_example
 
 from venire import load_rubric
+from venire.agents.cost import Price
 from venire.evals.plugins.mlflow import jury_scorer
 
 
@@ -24,6 +25,7 @@ def read_back(experiment: str) -> dict[str, Any]:
                 "error": one.error and (one.error.error_code, one.error.error_message),
                 "rationale": one.rationale,
                 "source": one.source.source_id,
+                "cost": (one.metadata or {}).get("mlflow.assessment.judgeCost"),
                 "deliberation": json.loads((one.metadata or {}).get("deliberation", "{}")),
             }
             for one in trace.info.assessments
@@ -62,10 +64,17 @@ def main(url: str) -> None:
     metrics = judged("odd", jury_scorer(rubric, seats, **local), {"answer": "Fever.", "score": 1}, "   ")
     mlflow.set_experiment("two")
     rows = [{"inputs": {"q": "Summarise."}, "outputs": text} for text in ("Fever.", "The left wrist.")]
-    named = {name: jury_scorer(rubric, seats, name=name, prefix=f"{name}.", seed=at, **local) for at, name in enumerate(("one", "two"))}  # fmt: skip
+    priced = {**local, "prices": {"server/juror": Price(prompt=1000, completion=1000)}}
+    named = {name: jury_scorer(rubric, seats, name=name, prefix=f"{name}.", seed=at, **priced) for at, name in enumerate(("one", "two"))}  # fmt: skip
     mlflow.genai.evaluate(data=rows, scorers=list(named.values()))
-    two = {output: {name: part["value"] for name, part in parts.items()} for output, parts in read_back("two").items()}  # fmt: skip
-    print(json.dumps({"two": two, "example": example, "odd": read_back("odd"), "metrics": metrics}))
+    stored = read_back("two")
+    two = {output: {name: part["value"] for name, part in parts.items()} for output, parts in stored.items()}
+    costs = {name: part["cost"] for name, part in stored["Fever."].items() if part["cost"]}
+    print(
+        json.dumps(
+            {"two": two, "costs": costs, "example": example, "odd": read_back("odd"), "metrics": metrics}
+        )
+    )
 
 
 if __name__ == "__main__":

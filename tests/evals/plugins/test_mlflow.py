@@ -55,6 +55,8 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     for output, accurate, hung in (("Fever.", 4, 0), ("The left wrist.", None, 2)):
         names = ("accurate", "thorough", "overall", "hung", "abstentions")
         assert set(found["two"][output]) == {f"{jury}.{name}" for jury in ("one", "two") for name in names}
+        assert set(found["costs"]) == {"one.accurate", "two.accurate"}, "each deliberation's cost stands once"
+        assert all(float(cost) > 0 for cost in found["costs"].values())
         for jury in ("one", "two"):
             mine = found["two"][output]
             assert (mine[f"{jury}.accurate"], mine[f"{jury}.hung"]) == (accurate, hung)
