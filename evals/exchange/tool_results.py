@@ -73,7 +73,8 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
     ]
     for part, deliberation in zip(parts, deliberations, strict=True):
         if "verdict" in deliberation:
-            _read_verdict(name, deliberation, records)
+            prefix = _mapping(part.get("metadata")).get("prefix") or ""
+            _read_verdict(name, f"{prefix}{deliberation.get('arm')}", deliberation, records)
         # Beside a jury's result promptfoo lists its attributes once more, under the same assertion.
         if part.get("assertion") in by_juries:
             continue
@@ -92,14 +93,14 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
         add_score(records, name, _PROMPTFOO, "score", value, grading.get("reason"))
 
 
-def _read_verdict(name: str, deliberation: Mapping[str, Any], records: ToolRecords) -> None:
+def _read_verdict(name: str, rater: str, deliberation: Mapping[str, Any], records: ToolRecords) -> None:
     """The verdict that the plug-in left beside its assertion, on the rubric's own scales."""
     for attribute, outcome in _mapping(deliberation["verdict"]).items():
         value = _mapping(outcome).get("value")
         if value is None:
             records.skip(f"attributes that are {_mapping(outcome).get('status')}", f"{name}: {attribute}")
         else:
-            records.ratings.append(Rating(name, str(deliberation.get("arm")), attribute, value))
+            records.ratings.append(Rating(name, rater, attribute, value))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -23,25 +23,25 @@ _PARTS = ("question", "source", "reference", "against")
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """The jury's judgement of `output` as promptfoo keeps it.
 
-    `config` has `rubric`, `jury`, what a verdict must meet (`require`), the variables of a case's parts, and options of
+    `config` has `rubric`, `jury`, what a verdict must meet (`require`), what begins the names of scores (`prefix`: promptfoo averages those of one name), the variables of a case's parts, and options of
     a sitting (`model`, `base_url`, `record` ...). `against` names the variable with another output: a rubric of pairs then compares the
     two, 1 where this one is preferred, 0 where the other is. What is hung or does not apply has no score among the named ones.
     """
     config = dict(context.get("config") or {})
     parts = {part: config.pop(part, None) for part in _PARTS}
-    required = config.pop("require", [])
+    required, prefix = config.pop("require", []), str(config.pop("prefix", ""))
     case = _case(output, context.get("vars") or {}, parts)
     try:
         sitting = convene(config.pop("rubric"), config.pop("jury"), **config)
     except (KeyError, TypeError) as error:
         raise VenireError(
             f"the assertion's config cannot be used: {error}",
-            remedy="it has rubric and jury, and may have require, question, source, reference, against, model, base_url, record",
+            remedy="it has rubric and jury, and may have require, prefix, question, source, reference, against, model, base_url, record",
         ) from None
-    return _result(sitting.hear_sync(case), required)
+    return _result(sitting.hear_sync(case), required, prefix)
 
 
-def _result(judgement: Judgement, required: list[str]) -> dict[str, Any]:
+def _result(judgement: Judgement, required: list[str], prefix: str) -> dict[str, Any]:
     asked = [judgement.marks[name] for name in judgement.rubric.names]
     shares = {mark.name: mark.share for mark in judgement.marks.values() if mark.share is not None}
     misses = judgement.misses(*required) + [
@@ -52,9 +52,9 @@ def _result(judgement: Judgement, required: list[str]) -> dict[str, Any]:
         # promptfoo wants a number: 0 beside `pass: false` is its way to say that there is none.
         "score": fmean([shares[mark.name] for mark in asked if mark.name in shares] or [0.0]),
         "reason": "; ".join(misses) or judgement.headline,
-        "namedScores": shares,
+        "namedScores": {f"{prefix}{name}": share for name, share in shares.items()},
         "componentResults": [_part(mark) for mark in asked if mark.share is not None],
-        "metadata": {"deliberation": judgement.document, "text": judgement.text},
+        "metadata": {"deliberation": judgement.document, "text": judgement.text, "prefix": prefix},
     }
 
 
