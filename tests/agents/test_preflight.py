@@ -322,7 +322,7 @@ def test_a_variable_that_a_seat_names_is_missed_by_that_name() -> None:
 @pytest.mark.parametrize("model", ["oppenai/gpt-4o-mini", "gpt5x"])
 def test_a_provider_that_nobody_knows(model: str) -> None:
     error = refusal(ModelSettings(model=model))
-    assert "no provider that LiteLLM knows" in error.problem
+    assert "provider that LiteLLM knows" in error.problem
     assert "PROVIDER/NAME" in error.remedy
 
 

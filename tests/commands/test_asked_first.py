@@ -37,7 +37,7 @@ def two_lines(ended: Any) -> str:
         ({"model": "server/gone"}, "has no model 'gone'"),
         ({"base_url": "http://127.0.0.1:9/v1"}, "http://127.0.0.1:9/v1"),
         ({"api_key_env": "NOT_SET_HERE"}, "NOT_SET_HERE is not set"),
-        ({"model": "oppenai/gpt", "base_url": None}, "no provider"),
+        ({"model": "oppenai/gpt", "base_url": None}, "not a provider"),
     ],
 )
 def test_one_bad_seat_is_found_before_anything_is_paid_or_written(

@@ -221,7 +221,7 @@ def test_a_second_annotation_by_one_person_is_a_second_round_and_nobody_is_unkno
     [
         ("[]", "no case and no rating"),
         ("{", "not JSON"),
-        ("[1]", "item 1 is a int, no object"),
+        ("[1]", "item 1 is a int, not an object"),
         ('[{"id": 1, "text": "x", "accurate": "Good", "annotator": 1, "annotation_id": 4}]', "JSON-MIN"),
         ('[{"id": 1}]', "task 1 has no data"),
         (json.dumps([task(1), task(1)]), "both have the id '1'"),

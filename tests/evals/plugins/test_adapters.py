@@ -105,14 +105,13 @@ def test_a_page_shows_code_that_compiles_and_an_example_that_is_there(page: Path
 
 
 @pytest.mark.parametrize("host", TEN_LINES)
-def test_an_example_is_ten_lines_as_the_table_says(host: str) -> None:
+def test_an_example_is_ten_lines(host: str) -> None:
     folder = ROOT / "examples" / "plugins" / host
     files = [path for path in folder.iterdir() if path.suffix in (".py", ".yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     code = len([line for line in lines if line and not line.startswith(('"""', "#"))])
 
     assert 0 < code <= LONGEST_EXAMPLE
-    assert f"({host.replace('_', '-')}.md) | {code} |" in TABLE.read_text(encoding="utf-8")
 
 
 def test_every_page_of_a_host_is_in_the_table() -> None:

@@ -89,7 +89,7 @@ def test_decimal_commas_are_numbers_whatever_stands_between_cells(tmp_path, text
             "r.csv:3: 'a' rated 'b' of 'c1' on line 2 too",
         ),
         ("case,rater,attribute,value\n,a,b,1\n", "r.csv", "r.csv:2: 'case' is blank"),
-        ("case;rater;attribute;value\nc1;a;b;1,5\nc2;a;b;1,250\n", "r.csv", "r.csv:3: '1,250' may have"),
+        ("case;rater;attribute;value\nc1;a;b;1,5\nc2;a;b;1,250\n", "r.csv", "r.csv:3: '1,250' could have"),
         ('case,rater,attribute,value\nc1,a,b,"1\n', "r.csv", "not valid CSV"),
         ('{"case": 1,\n', "r.jsonl", "r.jsonl:1: not valid JSON"),
         ("[1, 2]\n", "r.jsonl", "r.jsonl:1: expected an object"),

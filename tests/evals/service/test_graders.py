@@ -109,7 +109,7 @@ def test_an_items_texts_are_the_cases_and_its_samples_share_a_group() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "problem"),
     [
-        (b"{", 400, "no JSON"),
+        (b"{", 400, "not JSON"),
         (b"[]", 422, "the body"),
         (b'{"grader": {"type": "python", "name": "x"}, "model_sample": "x"}', 422, "grader.type"),
         (b'{"grader": {"type": "score_model"}, "model_sample": ""}', 422, "model_sample"),
