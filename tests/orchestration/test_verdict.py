@@ -11,8 +11,8 @@ from written_transcripts import abstained, cast, transcript_of
 
 from venire import Jury, Rubric, Stop, Transcript, Verdict
 from venire.agents.orchestrator import Finding
-from venire.orchestration.transcript import AnyEntry, Checked, Decided, Extracted
-from venire.orchestration.verdict import outcome_signals, tallies, verdict
+from venire.orchestration.transcript import AnyEntry, Checked, Decided, Extracted, Said
+from venire.orchestration.verdict import Outcome, outcome_signals, tallies, verdict
 from venire.rubrics.claim import Check, Claim
 from venire.rubrics.scale import NOT_APPLICABLE, Value
 
@@ -153,6 +153,31 @@ def test_the_orchestrators_decision_stands_under_its_rule_and_its_reasons_are_ke
     assert (found["accurate"].value, found["accurate"].method) == (5, "decision")
     assert "It is all there." in found["accurate"].why
     assert [each.juror for each in found["accurate"].dissent] == ["a", "b"]
+
+
+def test_an_orchestrator_that_failed_leaves_the_median_of_the_votes_and_says_which_failure_was_last() -> None:
+    votes = [cast("a", {"accurate": 1}), cast("b", {"accurate": 2}), cast("c", {"accurate": 5})]
+
+    def after(*said: Said) -> Outcome:
+        return counted(votes, list(said), count="decision")["accurate"]
+
+    refused, outage, late, unread = (
+        Said(round=1, who="orchestrator", about="silence", text="-", failed=why)
+        for why in ("refused", "unavailable", "limit", None)
+    )
+    assert (after(refused).value, after(refused).method) == (2, "median")
+    assert after(refused).why == "the orchestrator did not decide (refused): the votes were counted"
+    assert (
+        "(unavailable)" in after(refused, outage).why and "(unavailable)" in after(refused, outage, late).why
+    )
+    assert "(unparsable)" in after(unread).why
+    for hung in (after(), after(late), after(refused.model_copy(update={"about": "plan"}))):
+        assert (hung.value, hung.why) == (None, "the jurors did not agree and no one decided")
+
+
+def test_an_attribute_that_was_not_asked_names_the_near_one() -> None:
+    with pytest.raises(KeyError, match=r"'acurate' was not asked: .*accurate"):
+        voted({"a": 1, "b": 1})["acurate"]
 
 
 def test_reversed_scores_and_composites_follow_from_what_was_reached() -> None:
