@@ -28,7 +28,7 @@ def html(run: ExportedRun, out: TextIO) -> int:
     if len(wanted) > _MOST:
         raise VenireError(
             f"{len(wanted)} deliberations are too many for one page",
-            remedy="name one with --case, or read the run with venire inspect",
+            remedy="name one with --case, or write a page for each with --to site",
         )
     articles = [
         _article(store, reader, case, arm, f"d{n}-", prompts=run.prompts)

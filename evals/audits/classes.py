@@ -104,10 +104,10 @@ def classes_section(evidence: Evidence) -> Section | None:
         return None
     tables = {"scores": pd.DataFrame(scores), "classes": pd.DataFrame(classes), "confusion": pd.DataFrame(confusion)}  # fmt: skip
     methods = (
-        "Class by class: a value between two classes counts as the nearest, in the middle as the lower. Arms and constants are held against "
-        "the reference of all people, each person against that of the others. A hung verdict counts as a miss in accuracy and F1 and is paid "
-        "what the costs give an abstention. Macro F1 is the plain mean over the classes that the rater or people give. "
-        "Intervals are the jackknife's over cases or their groups.",
+        "Class by class: a value between two classes counts as the nearer one, or as the lower one if it is in the middle. "
+        "Arms and constants are compared with the reference of all people, and each person with the reference of the others. "
+        "A hung verdict counts as a miss in accuracy and F1. In rewards it earns what the costs give an abstention. "
+        "Macro F1 is the plain mean over the classes that the rater or people used. Intervals: jackknife over cases or groups.",
     )
     return Section("classes", TITLE, tuple(sentences), tables, figures, methods)
 

@@ -302,11 +302,11 @@ def consistency_section(marks: Marks) -> Section:
             )
         },
         (
-            "Internal consistency is Spearman's rho between every two attributes over the cases an evaluator judged, each "
-            "attribute turned so that good is high; its summary is their mean, set against that of the people's reference on "
-            "the same scores (a person's against the others'), ranked once, tested by the jackknife over cases or their "
-            "groups, and p corrected by Holm's method over the evaluators. There is no test where another number of answers is averaged than "
-            f"people's, since noise lowers correlations; and no halo is claimed where the mean rho is below {NEAR_ZERO}.",
+            "Internal consistency is Spearman's rho between every two attributes over an evaluator's cases. Attributes are reversed where needed, so that "
+            "high is good. The summary is the mean of these correlations. It is compared with the mean of the people's reference on the same "
+            "scores; a person is compared with the other people. The test is a jackknife over cases or groups, and p is Holm-corrected over evaluators. "
+            "There is no test where people's reference averages a different number of answers, because noise lowers correlations. "
+            f"No halo is claimed where the mean rho is below {NEAR_ZERO}.",
         ),
         (*marks.notes, *notes),
     )

@@ -142,10 +142,11 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if curves else {}
     attribute_words = ", ".join(label.attributes) or "all attributes with an order"
     methods = (
-        f"A case's score is the mean of {attribute_words}, turned so that 1 is good, over the outputs that belong to it ({outputs} outputs of {len(labelled)} labelled cases). Cases are "
-        f"reviewed from the lowest score up, ties at once. `area` is that under the curve of the share of wrong cases found against the share of cases reviewed: "
-        f"0.5 in random order, and at most 1 less half the share of wrong cases; it is not the area under a ROC curve. The share of work saved at a recall is what need not be reviewed to find so many of the wrong cases; "
-        f"in random order that is one minus the recall. Intervals: the jackknife's over cases or their groups; of the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
+        f"A case's score is the mean of {attribute_words} over its outputs ({outputs} outputs of {len(labelled)} labelled cases), scaled so that 1 is good. "
+        "Cases are reviewed from the lowest score up, tied cases together. `area` is the area under the curve of wrong cases found against cases "
+        "reviewed. It is 0.5 in random order, and at most 1 minus half the share of wrong cases. It is not the area under a ROC curve. "
+        "The work saved at a recall is the share of cases that need not be reviewed to find that share of the wrong ones. In random order it is one minus the recall. "
+        f"Intervals: jackknife over cases or groups; for the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
     return Section("detection", TITLE, tuple(sentences), tables, figures, methods)
 

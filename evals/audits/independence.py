@@ -249,8 +249,8 @@ def independence_section(
         sentences=tuple(sentences),
         tables={"rounds": table},
         methods=(
-            "Effective votes from the correlation of jurors' being right: Kish's, and the participation ratio of its eigenvalues; "
-            "beside the majority, what a majority of members as good as these would get right if their errors were independent (Condorcet).",
+            "Effective votes are computed from the correlations between jurors' being right: by Kish's formula, and as the participation ratio of the eigenvalues. "
+            "Beside the majority stands how often a majority of equally good jurors would be right if their errors were independent (Condorcet).",
         ),
         notes=tuple(f"{row['arm']}, {row['attribute']}, round {row['round']}: {row['note']}" for row in table.to_dict("records") if row["note"]),
     )  # fmt: skip
@@ -259,7 +259,7 @@ def independence_section(
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first_round, last_round = rows.iloc[0], rows.iloc[-1]
     sentence = (
-        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes by the correlation of their being right (Kish; by its eigenvalues {_votes(last_round['eigenvalues'])}). The "
+        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes, because they tend to be right on the same cases (Kish; by eigenvalues {_votes(last_round['eigenvalues'])}). The "
         f"majority is right in {_share(last_round['majority'])} of {last_round['cases']} cases; independent jurors would reach {_share(last_round['independent'])}."
     )
     if len(rows) == 1:

@@ -103,11 +103,10 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
             "hollow: too few cases for an interval.": ranks_figure(all_ranks)
         },
         methods=(
-            "Systems are ranked by the mean of each composite over their cases (where the rubric has none, of the mean of the "
-            "attributes that share a scale, good being high), on the cases that the arm and people scored. Tied means share the "
-            f"middle rank. Rank intervals are the middle 95% over {draws.resamples} resamples of cases or their groups; a system absent from a "
-            "resample keeps its mean there. Kendall's tau-b is between the arm's and people's means of systems, with percentile "
-            "intervals; calibrated scores are out of fold.",
+            "Systems are ranked on the cases that both the arm and people scored, by the mean of each composite. Without a composite, the "
+            "attributes that share a scale are averaged, reversed where needed so that high is good. Tied systems share the middle rank. "
+            f"Rank intervals are the middle 95% of {draws.resamples} resamples of cases or groups. A system that is absent from a resample keeps its mean. "
+            "Kendall's tau-b compares the arm's and people's means of the systems, with percentile intervals. Calibrated scores are out of fold.",
         ),
         notes=tuple(dict.fromkeys(notes)),
     )

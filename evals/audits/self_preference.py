@@ -371,14 +371,13 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
         sentences += [f"{words} {_sentence(row)}" for row in told]
     caption = "Points by which jurors score outputs of their own provider higher than other jurors do, with 95% intervals."
     methods = (
-        "Self-preference is the effect of a shared provider in a linear mixed model (REML) of a juror's score, turned so that "
-        "higher is better, with an effect for each system and random intercepts by case, juror, and juror on system; a juror "
-        "is a model, its seats and repeats averaged. Intervals and p are by Student's t with the degrees of freedom of the "
-        "pairs of juror and system, so that one juror's liking for one system is not taken for favour. Providers come "
-        "from names. p is corrected by Holm's method over attributes and jurors.",
-        "000's own model is REML with a random intercept by case (a patient, where cases have groups) and jurors as fixed effects; systems have none in it, so "
-        "that a provider whose outputs are better looks favoured. Within cases, the intercept is of each output and systems are fixed too. Both are of these "
-        "jurors and systems alone: a juror's liking for one system counts as favour. p is normal, and Holm's correction is over the jurors of an attribute.",
+        "Self-preference is the effect of sharing a provider on a juror's score, in a linear mixed model (REML). Scores are reversed where needed, so that "
+        "higher is better. Each system has a fixed effect; case, juror, and juror by system have random intercepts. A juror is a model: its "
+        "seats and repeats are averaged. Intervals and p come from Student's t, with degrees of freedom from the number of juror-system pairs. So one juror's "
+        "liking for one system is not taken for favour. Providers are recognised from names. p is Holm-corrected over attributes and jurors.",
+        "000's own model is REML with a random intercept by case (by patient, where cases have groups) and fixed effects of jurors. It has no effect of systems, so "
+        "a provider whose outputs are better looks favoured. The model within cases has an intercept for each output, and systems are fixed too. Both hold for these "
+        "jurors and systems only: one juror's liking for one system counts as favour. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
     )
     return Section(
         "self_preference",

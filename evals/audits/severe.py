@@ -236,12 +236,12 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         f"{name}: {severity.limits(marks.questions[name])}" for name in _severe_attributes(marks, severity)
     )
     methods = (
-        f"A severe error is a score better than people's reference by {severity.margin:.0%} of the scale or more, where that "
-        f"reference lies within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). Overall counts a case once, "
-        f"for {severity.attribute or 'any of its attributes'}. Rates have the equal-tailed 95% interval of a beta-binomial posterior with a flat prior.",
-        "The probability that one rate is below another takes the two posteriors as independent, although the cases are the "
-        "same; McNemar's exact test, beside it, does not. Jurors' common errors are set against dealing each juror's errors "
-        f"to the harmful cases anew, {draws.resamples} times, seed {draws.seed}."
+        f"A severe error is a score that is better than people's reference by {severity.margin:.0%} of the scale or more, on a case that people call harmful. "
+        f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). Overall counts each case once, "
+        f"for {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
+        "The probability that one rate is below another treats the two posteriors as independent, although the cases are the "
+        "same. McNemar's exact test, beside it, does not. Errors that jurors share are compared with chance: each juror's errors are dealt "
+        f"to the harmful cases at random, {draws.resamples} times, seed {draws.seed}."
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )
     if not overall["harmful"].any():

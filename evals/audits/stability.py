@@ -254,10 +254,10 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
     }
     tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
     methods = (
-        "Stability is of repeats with everything held fixed. The SD of a judge is the root of the mean variance within a "
-        "case (n - 1 below), with the jackknife's interval over cases or their groups; two "
-        "judges are compared by the jackknife of their difference. Beside it stand the means of each case's SD and CV (SD over mean). People's is the scatter among those who rated a case. "
-        f"Enough repeats are the fewest whose mean is reliable to {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
+        "Stability is measured on repeats in which nothing was changed. A judge's SD is the square root of its mean variance within a case (n - 1), "
+        "with a jackknife interval over cases or groups. Two judges are compared by the jackknife of their difference. The table also has the "
+        "mean SD and the mean CV (SD divided by mean) of the cases. For people it is the spread among those who rated the same case. "
+        f"Enough repeats are the fewest whose mean has a reliability of {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
         f"the attributes that share a scale ({', '.join(pooled)}).",
     )
     return Section("stability", TITLE, tuple(sentences), tables, figures, methods)

@@ -41,10 +41,10 @@ SIGNALS = {
     "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
 }
 RULE = (
-    "Cases without a verdict on some attribute come first. The rest, and those among themselves, are ordered by a weighted mean "
-    "of their ranks in six signals, each as a share of the cases, ties sharing their rank: a signal that is the same for "
-    "all cases has no effect. Without labels spread weighs half; with them each signal weighs what it is worth on labelled cases of "
-    "other folds, drawn towards that where errors are few."
+    "Cases without a verdict on some attribute come first. All others are ordered by a weighted mean of their ranks in six signals. "
+    "Tied cases share a rank, so a signal that is the same for all cases has no effect. Without labels, the spread of votes has half of the weight. "
+    "With labels, each signal is weighted by how well it finds errors on labelled cases of other folds; with few errors, weights stay close to those "
+    "without labels."
 )
 COLUMNS = ["arm", "case", "place", "priority", "undecided", *SIGNALS, "reasons"]
 OTHER = ("contradicted", "premature-consensus", "instruction", "abstention")

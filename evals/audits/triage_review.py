@@ -239,15 +239,14 @@ def review(
             sentences.append(_score_sentence(arm, rho))
     tables = {name: pd.concat(tables_of_name, ignore_index=True) for name, tables_of_name in parts.items()}
     caption = (
-        "Left, the share of errors found against the share of cases reviewed, in triage's order (dashed: random order). "
-        "Right, the probability of an error by the case's mean score, from the bad end of the scale to the good one, with "
-        "Wilson's intervals."
+        "Left: errors found against cases reviewed, in the order of triage (dashed: random order). "
+        "Right: the probability of an error by the case's mean score, from bad to good, with Wilson's intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
     methods = (
-        f"Triage: {RULE} An error is a verdict off people's reference by {severity.margin:.0%} of the scale or more, either way, "
-        f"on any attribute. The area under the curve of errors found against cases reviewed is 0.5 in random order; its "
-        "interval is the jackknife's over cases or their groups, the order held.",
+        f"Triage: {RULE} An error is a verdict that differs from people's reference by {severity.margin:.0%} of the scale or more, in either direction, "
+        f"on any attribute. The area under the curve of errors found against cases reviewed is 0.5 in random order. Its "
+        "interval is a jackknife over cases or groups, with the order held fixed.",
     )
     return Section("triage", TITLE, tuple(sentences), tables, figures, methods, marks.notes)
 

@@ -93,9 +93,9 @@ def yes_no_section(evidence: Evidence) -> Section | None:
         **({"conditional": conditional} if len(conditional) else {}),
     }
     methods = (
-        "Yes-or-no questions: the reference is the value that more than half of the people who answered gave; a tie has none. Accuracy, "
-        "sensitivity, specificity, precision, recall, F1 and Cohen's kappa have the jackknife's intervals over cases or "
-        "their groups (kappa on Fisher's z, the others by Wilson at the number of cases that the error stands for); shares of 0 or 1 have Wilson's of their cases.",
+        "Yes-or-no questions: the reference is the value that more than half of the people gave; a tie has no reference. "
+        "Intervals of accuracy, sensitivity, specificity, precision, recall, F1 and Cohen's kappa are jackknife intervals over cases or groups. "
+        "Kappa is on Fisher's z scale; the others are Wilson intervals at the number of cases that matches the jackknife's error. Shares of 0 or 1 have plain Wilson intervals.",
     )
     return Section("yes_no", TITLE, (*sentences, *conditional_sentences), tables, figures, methods)
 

@@ -179,17 +179,17 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
     folds = sorted({c.folds for c in crossed.values()})
     return (
         f"Labels are the {rule_words(example.labelled.rule)}.",
-        f"Scores were calibrated to these labels by {example.calibrator.method} curves, one for each juror and attribute "
-        "(repeats of a judge share one), straight between training scores and clipped to the scale; the jury's calibrated score "
-        "is the mean of its calibrated jurors, where a verdict was reached. Composites follow from calibrated attributes.",
-        f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}); cases of one group share a fold, so that no "
-        "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho is of ranks "
-        "within folds, before and after: each fold has curves of its own, which would part equal scores. Kappa with quadratic "
-        "weights takes scores as they are, unrounded. Figures over several attributes are taken within each and then pooled, so that "
-        "differences between the attributes' means count as no agreement.",
+        f"Scores were calibrated to these labels by {example.calibrator.method} curves, one for each juror and attribute. "
+        "Repeats of a judge share one curve. Curves are straight between training scores and clipped to the scale. The jury's calibrated score "
+        "is the mean of its calibrated jurors, where a verdict was reached. Composites are computed from calibrated attributes.",
+        f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}). Cases of one group share a fold, so no "
+        "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho ranks scores "
+        "within folds, before and after, because every fold has its own curves. Kappa with quadratic "
+        "weights uses unrounded scores. Figures over several attributes are computed within each attribute and then pooled, so "
+        "differences between the attributes' means do not count as agreement.",
         "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay as they are.",
-        "Intervals leave out cases or groups of the out-of-fold scores and do not fit again; where scores are calibrated already, fitting adds "
-        "error, and the change in RMSE is a little above zero in truth.",
+        "Intervals leave out cases or groups of the out-of-fold scores, without fitting again. Where scores are calibrated already, fitting adds a "
+        "little error, so the true change in RMSE is slightly above zero.",
     )
 
 

@@ -81,8 +81,8 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
     )
     found = [
         f"{cases} cases were scored by {', '.join(sheet.arms)} and by {people} {'person' if people == 1 else 'people'}.",
-        "An arm's score is the verdict recounted from its ballots by its jury's own rule; a single judge's is the count "
-        "of its repeats. What was hung or not applicable has no score and is counted separately.",
+        "An arm's score is its verdict, recounted from its ballots by its jury's own rule. A single judge's score is counted from "
+        "its repeats. Hung and not applicable verdicts have no score and are counted separately.",
         f"The reference is the {rule_words(sheet.rule)}."
         if people > 1
         else "The reference is the one person's rating.",
@@ -95,29 +95,31 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         ),
         f"'Overall' pools the attributes that share one scale ({', '.join(filter(None, (*pooled, sheet.pooling.note)))})"
         + (f"; {', '.join(apart)} {'stands' if len(apart) == 1 else 'stand'} alone." if apart else "."),
-        "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa has quadratic "
-        "weights over the values themselves and, beside it, none; alpha is ordinal; AC2 has quadratic weights over all "
-        "values of the rubric's scale. For exact agreement, plain kappa, AC2 and the confusion matrices a mean or median "
-        "between two legal values counts as the nearest, the lower of two as near.",
-        f"Intervals are 95% by the jackknife over {drawn}: on Fisher's z (errors on the logarithm, shares by Wilson), Student's t with degrees of freedom "
-        "from the kurtosis of what each adds (Miller 1974; Efron and Stein 1981). There is none where arm and people leave their commonest value together on fewer "
-        "than five; AC2, exact agreement and errors need no such cases. What is drawn at random elsewhere has the seed "
+        "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa is given with quadratic "
+        "weights and without weights. Alpha is ordinal. AC2 has quadratic weights over all "
+        "values of the rubric's scale. For exact agreement, unweighted kappa, AC2 and the confusion matrices, a value between two "
+        "levels counts as the nearer one, or as the lower one if it is in the middle.",
+        f"Intervals are 95%, by the jackknife over {drawn}. They are computed on Fisher's z scale (errors on the log scale, shares by Wilson), with Student's t. Its degrees of freedom "
+        "come from the kurtosis of the jackknife values (Miller 1974; Efron and Stein 1981). There is no interval where arm and people both leave their most common value on fewer "
+        "than five cases; AC2, exact agreement and errors do not need such cases. Other random draws have the seed "
         f"{draws.seed}.",
-        "Differences between arms are paired: both arms, on the scores that both and people gave, by the jackknife of the difference; interval and two-sided p are of one "
-        "Student's t; p is corrected by Holm's method "
-        "over all pairs of arms and both measures ('overall' is one family, the single attributes another). A difference is stated where "
-        "the corrected p is below 0.05; where it is not, that is no proof of equality.",
-        "Wilcoxon's signed-rank test drops equal scores and takes the scores of one case as independent; its overall row is "
-        "optimistic for that reason, the interval of the offset is not.",
+        "Differences between arms are paired, on the scores that both arms and people gave. Interval and two-sided p come from the jackknife of the difference with one "
+        "Student's t. p is Holm-corrected "
+        "over all pairs of arms and both measures; 'overall' is one family, the single attributes another. A difference is claimed where "
+        "the corrected p is below 0.05. Where it is not, equality is not proved.",
+        "Wilcoxon's signed-rank test drops equal scores and treats the scores of one case as independent. Its overall row is "
+        "optimistic for that reason; the interval of the offset is not.",
     ]
     if people > 1:
         found.append(
-            "In each person's place: the change in the people's ICC(3,k), on scores that everyone gave, "
-            "and as one more rater: both by the jackknife of the change."
+            "In each person's place: the change in people's ICC(3,k) on the scores that everyone gave. As one more rater: the "
+            "same with the arm added. Both intervals are by the jackknife of the change."
         )
     found.append(
-        "The mixed model has arm minus person as its outcome, group, system and lengths (in words, per standard deviation) "
-        "as far as they vary as fixed effects, and crossed random intercepts for person, attribute and case (REML; Student's t with as many degrees of freedom as cases less terms); without the last, predictors of cases would look surer than they are; where the table is too large for it, a linear regression on each case's mean difference."
+        "The mixed model explains arm minus person. Fixed effects: group, system and lengths (in words, per standard deviation), as far "
+        "as they vary. Random intercepts: person, attribute and case, crossed (REML; Student's t, degrees of freedom: cases minus terms). "
+        "Without the intercept of the case, predictors of cases would look more certain than they are. "
+        "If the table is too large for the model, it is a linear regression on each case's mean difference."
     )
     return tuple(filter(None, found))
 

@@ -39,11 +39,12 @@ HEADS = {
     **{name: name.replace("_", " ") for name in COUNTS}, "saved": "cost saved", "note": "",
 }  # fmt: skip
 METHOD = (
-    "The effect of deliberation is the objective of an arm's final verdicts less that of the count of its own blind first ballots (by the jury's rule where that is a "
-    "plain one, else by the median; scores as counted, before any calibration), on all questions that both answered and people rated: the mean over attributes, a paired jackknife of the "
-    "difference over whole cases or groups, and Holm's correction over arms. It helped or harmed where the corrected p is below 0.05; there is no difference larger than the "
-    "margin where the whole 95% interval lies within it; otherwise nothing is shown. A vote or verdict is right within half a step of people's value; the balance of changes is tested by "
-    "the exact sign test over cases or groups, each counted once by where most of its changes went (McNemar's test where a case has one question)."
+    "The effect of deliberation is the objective of an arm's final verdicts minus that of its own blind first ballots, counted. Blind ballots are counted by the jury's rule "
+    "if that is a plain one, otherwise by the median, before any calibration. All questions count that both answered and people rated. The effect is the mean over attributes, "
+    "with a paired jackknife over whole cases or groups; p is Holm-corrected over arms. Deliberation helped or harmed if the corrected p is below 0.05. It made no difference larger "
+    "than the margin if the whole 95% interval lies within the margin. Otherwise nothing is shown. A vote or verdict is right if it is within half a step of people's value. "
+    "Changes from wrong to right and back are compared by the exact sign test over cases or groups; each counts once, by where most of its changes went (McNemar's test if every case has "
+    "one question)."
 )
 
 

@@ -126,10 +126,10 @@ STRATA = [
 ]
 PAIRED, BETWEEN = "paired within groups", "between groups"
 STRATA_METHODS = (
-    "Agreement by stratum is of the attributes that overall pools. The absolute error, the offset (arm minus people), the arm's score and people's of this "
-    "stratum's cases are compared with all others': within groups by the paired t test where at least half of the groups with a case in the stratum have "
-    "one outside it too (systems crossed with patients), else between groups or cases by Welch's; p is corrected by Holm's method over the strata "
-    "of an arm and column."
+    "Agreement by stratum uses the attributes that overall pools. The cases of a stratum are compared with all others in four columns: absolute error, offset (arm minus "
+    "people), the arm's score and people's score. The test is paired within groups if at least half of the stratum's groups also have a case "
+    "outside it (systems crossed with patients). Otherwise it is Welch's test between groups or cases. p is Holm-corrected over the strata of an arm "
+    "and column."
 )
 
 

@@ -77,9 +77,9 @@ def evaluators_section(marks: Marks) -> Section:
         "score them.": evaluators_figure(among)
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
-        "Evaluators are the arms, each seat of a jury (its repeats by their median), and panels of people: the reference, and those who re-scored. Points are "
-        f"reversed where needed, so that high is good. Overall takes the attributes that share a scale together ({', '.join(_pooled_names(marks))}). Intervals leave out cases or "
-        "their groups in turn.",
+        "Evaluators are the arms, each seat of a jury (the median of its repeats), and panels of people: the reference, and those who re-scored. Scores are "
+        f"reversed where needed, so that high is good. Overall pools the attributes that share a scale ({', '.join(_pooled_names(marks))}). Intervals: jackknife over cases or "
+        "groups.",
     )
     return Section(
         "evaluators",

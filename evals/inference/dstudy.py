@@ -325,8 +325,8 @@ def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
         tuple(sentences),
         {"variances": pd.DataFrame(rows)},
         methods=(
-            "Repeats of deliberations: the variance of verdicts between cases and between repeats of one case, and of votes between cases, seats, both together and "
-            "repeats, by mean squares (Brennan 2001); shares have the jackknife's interval over cases. An arm's verdict is the median of its repeats, or their majority.",
+            "Repeats of deliberations: verdicts vary between cases and between repeats of one case; votes also vary between seats. Variances are "
+            "estimated from mean squares (Brennan 2001), and shares have a jackknife interval over cases. An arm's verdict is the median of its repeats, or their majority.",
         ),
     )  # fmt: skip
 
@@ -375,7 +375,7 @@ def _repeats_sentence(arm: str, attribute: str, row: Mapping[str, Any]) -> str:
     several = _share(max(0.0, row["case"]), row["repeat"] / row["repeats"])
     interval = "" if math.isnan(row["repeat_high"]) else f" (95% interval {1 - row['repeat_high']:.2f} to {1 - row['repeat_low']:.2f})"  # fmt: skip
     answer = "one run is enough" if single_run >= ENOUGH else "one run is not enough"
-    return f"{arm}, {attribute}: {answer}: {single_run:.2f}{interval} of a verdict's variance is the case's with one run, {several:.2f} with {row['repeats']} (enough is {ENOUGH:g})."
+    return f"{arm}, {attribute}: {answer}. With one run, differences between cases are {single_run:.2f}{interval} of the variance of verdicts; with {row['repeats']} runs, {several:.2f} ({ENOUGH:g} is enough)."
 
 
 def _unmoved(votes: pd.DataFrame) -> bool:

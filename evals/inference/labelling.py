@@ -117,7 +117,7 @@ def load_draw(path: Path) -> pd.DataFrame:
         problem = (
             "no case in it"
             if table.empty
-            else f"case {table['case'][table['case'].duplicated()].iloc[0]!r} stands twice"
+            else f"case {table['case'][table['case'].duplicated()].iloc[0]!r} is listed twice"
         )
         raise InvalidFile(
             f"{path}: {problem}", remedy="give the file that `venire triage --for estimate -o` wrote"

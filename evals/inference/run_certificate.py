@@ -348,7 +348,7 @@ def certificate_lines(found: RunCertificate) -> list[str]:
     hung = int((found.verdicts["status"] != "reached").sum())
     if hung:
         lines.append(
-            f"{hung} verdicts are hung or not applicable: always goes to people, and not among the labels."
+            f"{hung} verdicts are hung or not applicable. They always go to people, and are not among the labels."
         )
     return lines
 

@@ -167,7 +167,7 @@ def open_ratings(
         for case in cases:
             if kept_cases.get(f"case:{case.id}", mark := case_fingerprint(case)) != mark:
                 raise VenireError(
-                    f"case {case.id!r} has changed since it was put on the desk",
+                    f"case {case.id!r} has changed since the first rating session",
                     remedy="give the changed case an id of its own, or name another folder",
                 )
         desk.rows("BEGIN IMMEDIATE")

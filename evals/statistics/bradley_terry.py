@@ -285,7 +285,7 @@ def length_controlled(
         return none("the lengths of the outputs are not known" if n >= 2 else "too few comparisons")
     apart = float(difference.std(ddof=1))
     if apart < 1e-12:
-        return none("the outputs' lengths always differ by the same")
+        return none("the outputs' lengths always differ by the same amount")
     design = np.column_stack([np.ones(n), np.tanh(difference / apart)])
     at = np.zeros(2)
     for _ in range(STEPS):

@@ -110,7 +110,7 @@ def _use(tables: AdviceTables) -> str:
         else ""
     )
     if int((within & cheaper).sum()):
-        worse += "; the cheaper arms are of the kind that is shown to be worse"
+        worse += "; cheaper arms belong to a kind (jury or single judge) that is shown to be worse"
     unpaid = "no jury is shown to pay, and it is " if arm["kind"] == "jury" and not juries_pay(tables) else ""
     measured = (
         "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
@@ -236,9 +236,9 @@ def _signed_interval(row: Row) -> str:
 
 
 _CREDIT = (
-    "Agreement is the mean credit of an answer: on nominal and binary scales 1 for the people's answer and 0 for any other or for none; on scales "
-    "of numbers 1 less the distance from the people's value as a share of the scale's width, questions without an answer left out "
-    "(percent agreement with linear weights)."
+    "Agreement is the mean credit of an answer. On nominal and binary scales the people's answer earns 1, any other or none earns 0. On scales "
+    "of numbers the credit is 1 minus the distance from the people's value, as a share of the scale's width (percent agreement with linear weights); questions "
+    "without an answer are left out."
 )  # fmt: skip
 
 
@@ -253,17 +253,17 @@ def pool_methods(
         else "over every coalition"
     )
     return (
-        f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, by the "
-        "rules of a panel with a quorum of one: on a binary scale a tie has no answer, which is a miss; an abstention is no vote.",
+        f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, as a panel with "
+        "a quorum of one. On a binary scale a tie has no answer, which is a miss. An abstention is not a vote.",
         _credit_words(rule),
         f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
         "steps with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
-        + f" Within what chooses, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is that of the best "
-        "jury on the cases that chose it. Costs are those of the jury chosen on all of them; seconds are those of its slowest member.",
+        + f" Among the cases that choose, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
+        "jury on the cases that chose it. Costs are those of the jury chosen on all cases; seconds are those of its slowest member.",
         f"A juror's share is the Shapley value of mean credit, {sampled}; with no juror at all the best constant answer to each attribute is given.",
-        "Errors are wrong answers (or none) on nominal and binary scales, signed distances on others. The effective number of jurors is "
-        "n / (1 + (n - 1) r), r the mean correlation of errors; participation is the squared sum of the eigenvalues of their correlations "
-        "over the sum of squares.",
+        "Errors are wrong or missing answers on nominal and binary scales, and signed distances on others. The effective number of jurors is "
+        "n / (1 + (n - 1) r), where r is the mean correlation of errors. Participation is the squared sum of the eigenvalues of these correlations "
+        "divided by the sum of their squares.",
         _interval_words(pool.cluster, draws),
         _power_words(usual),
     )  # fmt: skip
@@ -300,9 +300,9 @@ def _credit_words(rule: Rule | None) -> str:
 
 def _interval_words(cluster: IntArray, draws: Draws) -> str:
     return (
-        f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups and Student's t (of shares, on the logit scale); differences are paired, and "
-        f"interval and p of one are from the same t. Below {LEAST_CLUSTERS} cases or groups none is given. Intervals of what was chosen in folds are widened, for "
-        f"folds share cases (Nadeau and Bengio 2003). Folds are drawn by seed {draws.seed}."
+        f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups with Student's t (shares on the logit scale). Differences are paired; interval and p come from the "
+        f"same t. Below {LEAST_CLUSTERS} cases or groups no interval is given. Intervals of what was chosen in folds are widened, because "
+        f"folds share cases (Nadeau and Bengio 2003). Folds are drawn with seed {draws.seed}."
     )  # fmt: skip
 
 
@@ -316,6 +316,6 @@ def _power_words(usual: tuple[float, float]) -> str:
         else f" Over all pairs of arms that differ, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."
     )
     return (
-        "Detectable differences have 80% power at 5% (two-sided), from the standard deviation of the paired difference by case: "
-        f"(1.96 + 0.84) s / sqrt(n) (Bedi et al. 2025, Appendix E); cases are given for {effects}.{mean}"
+        "Detectable differences have 80% power at 5% (two-sided): (1.96 + 0.84) s / sqrt(n), where s is the standard deviation of the paired difference by case "
+        f"(Bedi et al. 2025, Appendix E). The number of cases is given for differences of {effects}.{mean}"
     )  # fmt: skip

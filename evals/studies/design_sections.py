@@ -32,8 +32,8 @@ from .schema import Calibration, Design, PeopleSettings, TableName
 CORPUS = ["what", "level", "development", "test", "p"]
 LENGTHS = {"source_length": "length of notes (words)", "output_length": "length of output (words)"}
 SPLIT_METHODS = (
-    "The parts are compared group by group (a case without one is its own): numbers by Welch's t test of the groups' means, categories by Pearson's "
-    "chi-square where every group has one value, else by Welch's test of the groups' shares, the smallest p of the categories times their number."
+    "The parts are compared by group; a case without a group is its own. Numbers: Welch's t test of the groups' means. Categories: Pearson's "
+    "chi-square if every group has one value, otherwise Welch's test of the groups' shares, with the smallest p multiplied by the number of categories."
 )
 
 

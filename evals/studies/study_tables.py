@@ -27,8 +27,8 @@ TABLES: Mapping[str, TableText] = {
     ),
     "choices": TableText(
         "What to seat, attribute by attribute",
-        "One judge, a jury or weights, chosen on other cases than those it is scored on, against the best single judge chosen the same "
-        "way. A jury pays if it is shown to be better than the judge and than one constant answer. `cheaper` says whether "
+        "One judge, a jury or weights, chosen on some cases and scored on others, compared with the best single judge chosen in the same "
+        "way. A jury pays if it is shown to be better than the judge and better than one constant answer. `cheaper` says whether "
         "the judge is shown to be within the margin.",
         {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
          "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",

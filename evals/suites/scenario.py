@@ -300,7 +300,7 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
             raise InvalidFile(f"{file}:{line}: no id", remedy="give every case an id")
         if name in cases:
             raise InvalidFile(
-                f"{file}:{line}: the id {name!r} stands there twice", remedy="give every case its own"
+                f"{file}:{line}: the id {name!r} is used twice", remedy="give every case its own"
             )
         cases[name] = ScenarioCase(id=name, target=_target(scenario, file, line, row), columns=row)
     if not cases:

@@ -144,9 +144,7 @@ def _wide_cells(
     for line, row in rows:
         system = _name(file, line, row, "system")
         if system in systems:
-            raise InvalidFile(
-                f"{file}:{line}: {system!r} stands there twice", remedy="give each system one row"
-            )
+            raise InvalidFile(f"{file}:{line}: {system!r} is listed twice", remedy="give each system one row")
         systems.add(system)
         for scenario, cell in row.items():
             if scenario != "system" and scenario not in left_out:
@@ -201,9 +199,7 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
     for line, row in read_rows(file, required=("scenario",)):
         name = _name(file, line, row, "scenario")
         if name in column_by_name:
-            raise InvalidFile(
-                f"{file}:{line}: {name!r} stands there twice", remedy="give each scenario one row"
-            )
+            raise InvalidFile(f"{file}:{line}: {name!r} is listed twice", remedy="give each scenario one row")
         if name not in scenarios:
             raise InvalidFile(
                 f"{file}:{line}: the table has no scenario {name!r}", remedy=nearest(name, scenarios)

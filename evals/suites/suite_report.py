@@ -62,7 +62,7 @@ STATUSES = ("unparsed", "failed", "hung", "unjudged")
 CAPTIONS = {
     "scenarios": "Every system's score on every scenario, from 0 (worst) to 1 (best).",
     "categories": "Mean scores by category of the taxonomy.",
-    "cost": "What each system's answers and their judging cost, against its win rate. Hollow: another is no dearer and no worse.",
+    "cost": "What each system's answers and their judging cost, against its win rate. Hollow: another system costs no more and scores no lower.",
 }
 
 
@@ -137,7 +137,7 @@ def suite_sentences(results: SuiteResults) -> list[str]:
             f"Baselines that do not read have a macro average of {constant:.2f} (always the same answer) or {chance:.2f} (a random one), on the scenarios that a program scores."
         )
     sentences += [
-        f"{name} is dominated: {rival} is no dearer and no worse."
+        f"{name} is dominated: {rival} costs no more and scores no lower."
         for name, rival in results.dominated.items()
     ]
     unknown = [name for name, cost in results.costs.items() if cost.total.usd is None]
@@ -166,7 +166,9 @@ def _failures(results: SuiteResults) -> list[str]:
         for score in system.cases.values()
     )
     if lost:
-        sentences.append(f"Lost: {count_words(lost, 'rating')} of jurors. Scores are means of the others.")
+        sentences.append(
+            f"{count_words(lost, 'rating')} of jurors failed. Scores are means of the other ratings."
+        )
     return sentences
 
 

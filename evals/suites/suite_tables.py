@@ -152,7 +152,9 @@ def cost_sentences(board: Board, costs: Mapping[str, SystemCost]) -> list[str]:
     """Which systems another beats in both win rate and cost, and whose cost is not known."""
     rates = {standing.system: standing.win_rate for standing in board.standings}
     beaten = dominated_by({name: cost.total.usd for name, cost in costs.items()}, rates)
-    sentences = [f"{name} is dominated: {rival} is no dearer and no worse." for name, rival in beaten.items()]
+    sentences = [
+        f"{name} is dominated: {rival} costs no more and scores no lower." for name, rival in beaten.items()
+    ]
     if unknown := [name for name, cost in costs.items() if cost.total.usd is None]:
         sentences.append(f"The cost of {', '.join(unknown)} is unknown: a price or a token count is missing.")
     if lone := [name for name in costs if name not in rates]:

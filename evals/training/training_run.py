@@ -290,7 +290,7 @@ def _model_card(result: Mapping[str, Any]) -> str:
             "",
         ]
     lines += [
-        f"{result['seconds']:.0f} seconds on {result['device']} in the last sitting.",
+        f"{result['seconds']:.0f} seconds on {result['device']} since training was last resumed.",
         "",
         "## To be filled in by its owner",
         "",

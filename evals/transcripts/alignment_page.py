@@ -27,7 +27,7 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
     joined_count = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [
         f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
-        f"{alignment.aligner}, {joined_count} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments not said by anyone: "
+        f"{alignment.aligner}, {joined_count} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
         f"{len(alignment.unused)}; changes by rules: {len(alignment.log)}."
     ]
 
@@ -97,7 +97,7 @@ def _row(alignment: Alignment, places: Sequence[int], others: Sequence[int]) -> 
         group = AlignedGroup(said=tuple(places), heard=tuple(others))
         link = f"{alignment.match_kind(group).replace('_', ' ')} {alignment.group_similarity(group):.2f}"
     else:
-        link = "missed" if places else "not said by anyone"
+        link = "missed" if places else "nobody said it"
     cells = [
         element("td", {"data-label": "said", "dir": "auto"}, _pieces(alignment.said, places), text_a),
         element("td", {"data-label": "link"}, link),

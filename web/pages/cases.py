@@ -116,7 +116,7 @@ def _table(search: CaseSearch, arms: Sequence[Arm], rows: Sequence[Row], offered
     columns += [("system", "system")] if offered.systems else []
     columns += [(f"{SCORED}{name}", name) for name in scores]
     columns += [(name, SORTS[name][0]) for name in ("rounds", "spread", "stop", "tokens")]
-    columns.append(("look", "look at this because"))
+    columns.append(("look", "why look at it"))
     head = element(
         "tr",
         None,

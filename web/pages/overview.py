@@ -220,11 +220,11 @@ def _alike(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
             before = pairs.get(key := tuple(sorted((arm.name, other.name))), (0, 0.0))
             pairs[key] = (before[0] + times, before[1] + alike)
     told = [
-        element("p", {"class": "quiet"}, f"{one} and {two} found the same in {alike / times:.0%} of {times:,} findings both made")
+        element("p", {"class": "quiet"}, f"{one} and {two} agree on {alike / times:.0%} of the {times:,} scores that both gave")
         for (one, two), (times, alike) in pairs.items()
         if times
     ]  # fmt: skip
-    return _foldable(f"how often two arms found the same: {len(told)} pairs", len(told) > OPEN_ARMS, told)
+    return _foldable(f"How often two arms agree: {len(told)} pairs", len(told) > OPEN_ARMS, told)
 
 
 def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:

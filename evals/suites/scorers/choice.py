@@ -78,7 +78,7 @@ def _case_score(answer: GradedAnswer, answers: Mapping[str, str]) -> CaseScore:
     label = read_choice(answer.output, answers)
     if label is None:
         return unparsed_score(
-            "it matches it matches it matches none of the answers, or several"
+            "the answer matches none of the allowed answers, or several"
             if answer.output.strip()
             else "no answer"
         )
