@@ -221,6 +221,22 @@ def say_who_waits(run: Path | str) -> None:
             say(f"{person}: venire sit {run} --as {person.name}", err=True)
 
 
+def say_sealed(run: Path | str) -> None:
+    """Say how many cases are kept back until the people who hold a seat have voted blind on them."""
+    from ..agents.desk import seated_people
+    from ..orchestration.reading.export import sealed_note
+    from ..orchestration.record import Store
+
+    if seated_people(run):
+        store = Store.read(run)
+        try:
+            note = sealed_note(store)
+        finally:
+            store.release()
+        if note:
+            say(note, err=True)
+
+
 def exit_unless_whole(
     limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it, and "
 ) -> None:

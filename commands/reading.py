@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import ARM, JSON, RUN, Registered, console, location, report, say, sheet_option
+from .options import ARM, JSON, RUN, Registered, console, location, report, say, say_sealed, sheet_option
 from .replaying import show_control_run
 
 if TYPE_CHECKING:
@@ -116,10 +116,12 @@ def export(
         if output is None or count or case or arm:
             raise click.UsageError("--to site takes -o FOLDER, and is of the whole run")
         say(f"{write_site(run, output, prompts=not no_prompts)} pages written to {output}", err=True)
+        say_sealed(run)
         return
     count_written = export_run(run, to, output, sys.stdout, count, case, arm, prompts=not no_prompts)
     if output is not None:
         say(f"{count_written} deliberations written to {output}", err=True)
+    say_sealed(run)
 
 
 @click.command(short_help="Open a run, or a folder of runs, in the browser, on this machine only.")

@@ -76,7 +76,7 @@ class Court:
         if orchestrated and jury.orchestrator.is_person and jury.protocol.startswith("magentic"):
             raise VenireError(
                 "a person cannot fill in the ledgers of Magentic-One",
-                remedy="give the orchestrator a language model; a person may preside over orchestrated, moderated or debate",
+                remedy="give the orchestrator a language model; a person may preside over orchestrated, moderated, debate or escalate",
             )
         if orchestrated and self.providers.get(jury.orchestrator).client.votes_only:
             raise VenireError(

@@ -74,7 +74,9 @@ async def hear_cases(
     work: Iterator[_Item] = ((position, case, arm) for position, case in enumerate(cases) for arm in arms)
     tally = _Tally(tell)
     unfinished = Unfinished(store)
-    court.follow = unfinished.follow
+    # Nobody may read the others' votes on a case before a person has given hers.
+    seats_person = any(seat.is_person for jury in juries for seat in jury.seats)
+    court.follow = None if seats_person else unfinished.follow
     await store.forget_unfinished()
     hear = partial(
         _hear_next,
@@ -263,9 +265,7 @@ async def _hear_next(
         progress.count_skipped(case.id, arm.jury.name)
         return False
     await _note_change(case, fingerprint, heard, arm, store, tally)
-    if not any(seat.is_person for seat in arm.jury.seats):
-        # Nobody may read the others' votes on a case before a person has given hers.
-        unfinished.begin(arm.number, arm.jury.name, case, fingerprint)
+    unfinished.begin(arm.number, arm.jury.name, case, fingerprint)
     try:
         transcript = await executor.hear(case, arm.jury)
         unfinished.end(arm.jury.name, case)

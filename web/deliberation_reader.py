@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ..agents.desk import cases_asked
 from ..orchestration.counting import Count
 from ..orchestration.deliberate import recount
 from ..orchestration.reading.analysis import Flag, flags_across_arms
-from ..orchestration.reading.export import learned_count
+from ..orchestration.reading.export import learned_count, sealed_cases
 from ..orchestration.record import Arm, Store
 from ..orchestration.record.database import is_address
 from ..orchestration.record.reader import RecordedCall
@@ -25,22 +24,6 @@ _AGAIN = 60.0
 def run_name(store: Store) -> str:
     """The run's name as a page's head shows it: the last part of its directory, or its address."""
     return store.name if is_address(store.name) else Path(store.name).resolve().name
-
-
-def sealed_cases(store: Store) -> dict[str, int]:
-    """The cases on which a person who holds a seat has yet to vote blind, each with the number of its first deliberation.
-
-    Nobody is shown a vote on them, another jury's neither.
-    """
-    asked = {} if is_address(store.name) else cases_asked(Path(store.name))
-    sealed: dict[str, int] = {}
-    for arm in store.arms() if asked else ():
-        for person in ((seat.model or "").partition("/")[2] for seat in arm.jury.seats if seat.is_person):
-            mine, heard, cases = asked.get(person, {}), store.first_numbers(arm), store.first_numbers()
-            # While the run goes on, she will be asked about the others too.
-            wanted = cases.keys() if store.writing() else cases.keys() & mine.keys()
-            sealed |= {case: cases[case] for case in wanted - heard.keys() if not mine.get(case)}
-    return sealed
 
 
 def last_shown(store: Store) -> int:

@@ -7,7 +7,7 @@ import hashlib
 from typing import TextIO
 
 from ..evals.report.markup import Html, document, element, inline_script, inline_style
-from ..orchestration.reading.export import ExportedRun
+from ..orchestration.reading.export import ExportedRun, sealed_cases
 from ..orchestration.reading.show import judges_line
 from ..orchestration.record import Store
 from ..rubrics.errors import VenireError
@@ -23,7 +23,8 @@ def html(run: ExportedRun, out: TextIO) -> int:
     """The export format `html`: one page with every deliberation, counted by the jury's own rule."""
     store = run.store
     reader = DeliberationReader(store)
-    cases = store.case_ids() if run.case is None else [run.case]
+    sealed = sealed_cases(store)
+    cases = [case for case in store.case_ids() if case not in sealed] if run.case is None else [run.case]
     wanted = [(case, arm) for case in cases for arm in reader.arms_of(case) if run.arm in (None, arm)]
     if len(wanted) > _MOST:
         raise VenireError(

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...orchestration.deliberate import deliberates
+from ...orchestration.reading.export import sealed_note
 from ...orchestration.record import Arm, Store
 from ...rubrics.case import Case
 from ...rubrics.rubric import Rubric
@@ -212,7 +213,12 @@ def gather(
         ratings=check,
         abstentions=abstentions,
         notes=tuple(
-            dict.fromkeys((*said_of_seated, *check.notes, *further.notes, *unmeasured, *filter(None, [torn])))
+            dict.fromkeys(
+                filter(
+                    None,
+                    (sealed_note(store), *said_of_seated, *check.notes, *further.notes, *unmeasured, torn),
+                )
+            )
         ),
     )
 

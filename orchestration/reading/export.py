@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from ...agents.desk import cases_asked
 from ...personas.jury import CountingRule
 from ...rubrics.ballot import Vote
 from ...rubrics.claim import Check
@@ -17,6 +19,7 @@ from ..counting import Count, counting_rule
 from ..counting.claims import ClaimOutcome
 from ..deliberate import recount, rule_of
 from ..record import Arm, Store
+from ..record.database import is_address
 from ..transcript import Decided, Ledger, Transcript
 from ..verdict import Verdict, as_written, tallies
 from .status import unreached_models
@@ -35,18 +38,46 @@ def verdicts(
     count: CountingRule | None = None,
     written: bool = False,
 ) -> Iterator[tuple[Arm, Verdict]]:
-    """Each finished case of a run with its verdict, recounted; `count` overrides the jury's own rule.
+    """Each finished case of a run with its verdict, recounted, but for sealed ones; `count` overrides the jury's own rule.
 
     `written`: whether preferences are between the outputs as the cases' file names them, to be held against people's.
     """
+    sealed = sealed_cases(store)
     for found in store.arms():
         if arm is None or found.name == arm:
             count_by = learned_count(store, found, count)
             for transcript in store.transcripts(found, case):
+                if transcript.case in sealed:
+                    continue
                 counted = recount(transcript, found.rubric, found.jury, count, count_by)
                 if written and found.rubric.compares and (judged := store.case(counted.case)) is not None:
                     counted = as_written(counted, judged)
                 yield found, counted
+
+
+def sealed_cases(store: Store) -> dict[str, int]:
+    """The cases on which a person who holds a seat has yet to vote blind, each with the number of its first deliberation.
+
+    Nobody is shown a vote on them, another jury's neither.
+    """
+    asked = {} if is_address(store.name) else cases_asked(Path(store.name))
+    sealed: dict[str, int] = {}
+    for arm in store.arms() if asked else ():
+        for person in ((seat.model or "").partition("/")[2] for seat in arm.jury.seats if seat.is_person):
+            mine, heard, cases = asked.get(person, {}), store.first_numbers(arm), store.first_numbers()
+            # While the run goes on, she will be asked about the others too.
+            wanted = cases.keys() if store.writing() else cases.keys() & mine.keys()
+            sealed |= {case: cases[case] for case in wanted - heard.keys() if not mine.get(case)}
+    return sealed
+
+
+def sealed_note(store: Store) -> str:
+    """A sentence on the sealed cases of a run; empty where there are none."""
+    number = len(sealed_cases(store))
+    if not number:
+        return ""
+    cases = f"{number} case{' is' if number == 1 else 's are'}"
+    return f"{cases} left out: votes are shown once every person who holds a seat has voted blind"
 
 
 def learned_count(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:
@@ -198,7 +229,9 @@ def write_json(
         out.write((", " if number else "") + json.dumps({**case_json(verdict), **pair, **more(verdict)}))
     spent = {name: value for name, value in store.cost().to_json().items() if name != "seconds"}
     unreached = [model.json() for model in unreached_models(store)]
-    out.write(f'], "spent": {json.dumps(spent)}, "unreached": {json.dumps(unreached)}}}\n')
+    sealed = sorted(sealed_cases(store))
+    ends = {"spent": spent, "unreached": unreached, **({"sealed": sealed} if sealed else {})}
+    out.write(f"], {json.dumps(ends)[1:]}\n")
 
 
 @dataclass(frozen=True, slots=True)

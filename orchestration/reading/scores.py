@@ -21,7 +21,7 @@ from ...rubrics.scale import Value
 from ..record import Arm, Location, Store
 from ..transcript import Abstained, Cast
 from ..verdict import Verdict
-from .export import verdicts, write_json
+from .export import sealed_note, verdicts, write_json
 from .status import unreached_lines, unreached_models
 
 REACHED, HUNG, NOT_APPLICABLE, ABSTAINED = "reached", "hung", "not_applicable", "abstained"
@@ -63,6 +63,8 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
                     f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
                 )
                 console.print(sentence, soft_wrap=True)
+        if note := sealed_note(store):
+            console.print(note, soft_wrap=True)
         spent = store.cost()
         console.print(
             Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")

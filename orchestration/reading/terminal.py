@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TextIO, cast
 
 from rich.console import Console, Group, RenderableType
@@ -25,7 +26,15 @@ from .analysis import Census, Flag, flags_across_arms, instant_agreements, inter
 from .analysis.census import Share
 from .claim_card import claim_card, people_lines, show_card
 from .console import SafeStream
-from .export import ExportedRun, export_format, learned_count, verdicts, write_json
+from .export import (
+    ExportedRun,
+    export_format,
+    learned_count,
+    sealed_cases,
+    sealed_note,
+    verdicts,
+    write_json,
+)
 from .show import WEIGHTS, judges_line, show
 from .side_by_side import beside_parent, replay_json, replay_view
 
@@ -58,6 +67,7 @@ def show_case(
     try:
         _known_arm(store, arm)
         case = _known_case(store, case)
+        _refuse_sealed(store, case)
         if console is None:
             write_json(store, out, case=case, arm=arm, more=partial(replay_json, store))
             return
@@ -128,6 +138,7 @@ def export_run(
         _known_arm(store, arm)
         if case is not None and store.case(case) is None:
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+        _refuse_sealed(store, case)
         run = ExportedRun(
             store, case=case, arm=arm, count=count, picked=picked, ratings=ratings, prompts=prompts
         )
@@ -151,6 +162,14 @@ def _known_case(store: Store, case: str) -> str:
     return fits[0] if len(fits) == 1 else case
 
 
+def _refuse_sealed(store: Store, case: str | None) -> None:
+    if case in sealed_cases(store):
+        raise VenireError(
+            f"{case}: a person who holds a seat has yet to vote blind, and no vote is shown before",
+            remedy=f"see who is asked: venire status {quote(store.name)}",
+        )
+
+
 def _known_arm(store: Store, arm: str | None) -> None:
     names = [found.name for found in store.arms()]
     if arm is not None and arm not in names:
@@ -160,11 +179,13 @@ def _known_arm(store: Store, arm: str | None) -> None:
 def summarise(store: Store, console: Console, reword: Rewording = _as_found) -> None:
     """Print what the run as a whole shows. Reads every deliberation once for each arm."""
     looks: list[tuple[float, int, Verdict, tuple[Flag, ...]]] = []
-    number, arms = 0, store.arms()
+    number, arms, sealed = 0, store.arms(), sealed_cases(store)
     learned = {arm.id: learned_count(store, arm) for arm in arms}
 
     def verdicts_of(arm: Arm, case: str | None = None) -> Iterator[Verdict]:
         for transcript in store.transcripts(arm, case):
+            if transcript.case in sealed:
+                continue
             yield recount(transcript, arm.rubric, arm.jury, learned=learned[arm.id])
 
     for arm in arms:
@@ -181,6 +202,8 @@ def summarise(store: Store, console: Console, reword: Rewording = _as_found) -> 
                 heapq.heappop(looks)
         console.print(_arm(arm.name, census))
     console.print(_look_first(sorted(looks, key=lambda look: look[:2], reverse=True), reword))
+    if note := sealed_note(store):
+        console.print(note, soft_wrap=True)
 
 
 def _arm(name: str, census: Census) -> RenderableType:

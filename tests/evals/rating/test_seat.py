@@ -217,6 +217,9 @@ def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -
     with InspectorServer(project / "both") as inspector:
         assert inspector.ask("case?id=c00&in_arm=free").status == 404
         assert "c00" not in inspector.ask("cases").text, "another jury's votes wait for hers too"
+    note = f"{200 + CASES} cases are left out: votes are shown once every person who holds a seat has voted blind"
+    assert note in parked.stdout
+    assert_sealed(project, "c00", "free", note)
     time.sleep(2.2)
 
     again = run(project, jury, "both", "--jury", str(project / "free.yaml"))
@@ -225,13 +228,42 @@ def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -
     with InspectorServer(project / "both") as inspector:
         assert inspector.ask("case?id=c00&in_arm=free").status == 200
         assert "c00" in inspector.ask("cases").text
+    assert "left out" not in again.stdout
     shown = json.loads(CliRunner().invoke(app, ["show", str(project / "both"), "c00", "--arm", "bench", "--json"]).stdout)  # fmt: skip
     (case,) = shown["cases"]
+    assert "sealed" not in shown
     assert {(each["juror"], each["reason"]) for each in case["abstentions"]} == {("ada", "no_answer")}
     assert {verdict["status"] for verdict in case["verdict"].values()} == {"hung"}, "two of a quorum of three"
     desk = Desk(project / "both")
     assert desk.open_place("ada") is None, "nobody asks her any more"
     desk.close()
+
+
+def assert_sealed(project: Path, case: str, arm: str, note: str) -> None:
+    """No command shows a vote of a jury on a case that waits for a person's blind one, and each says so."""
+
+    def said(*command: str) -> Result:
+        return CliRunner().invoke(app, [command[0], str(project / "both"), *command[1:]])
+
+    for command in (
+        ["show", case, "--arm", arm],
+        ["show", case, "--json"],
+        ["export", "--to", "csv", "--case", case],
+    ):
+        refused = said(*command)
+        assert refused.stdout == ""
+        assert f"{case}: a person who holds a seat has yet to vote blind" in str(refused.exception)
+    for form in ("csv", "transcript", "html", "graphml"):
+        exported = said("export", "--to", form)
+        assert case not in exported.stdout, form
+        assert note in exported.stderr
+        assert exported.exit_code == 0
+    site = said("export", "--to", "site", "-o", str(project / "site"))
+    assert note in site.stderr
+    assert not any(case in page.read_text() for page in (project / "site").glob("*.html"))
+    assert note in said("show", "--summary").stdout
+    listed = json.loads(said("show", "--json").stdout)
+    assert listed["cases"] == [] and case in listed["sealed"]
 
 
 def test_killed_between_her_blind_vote_and_her_revision(project: Path) -> None:
