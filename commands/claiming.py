@@ -21,7 +21,7 @@ class _RunOrSubcommand(click.Group):
 
 @click.group(cls=_RunOrSubcommand)
 def claims() -> None:
-    """Claims, checks and quotes of a run, or imported.
+    """Show claims, checks and quotes of a run, or of imported files.
 
     `venire claims RUN [CASE]` is short for `venire claims show RUN [CASE]`.
     """
@@ -57,7 +57,7 @@ def claims() -> None:
 @JSON
 @sheet_option("human")
 def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
-    """Claims, checks and shares of RUN, or of one CASE. Makes no model call."""
+    """Show claims, checks and shares of RUN, or of one CASE. Makes no model call."""
     from ..evals.claims.figures import (
         cards,
         case_groups,
@@ -146,7 +146,10 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
 @JSON
 @sheet_option("file")
 def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
-    """Labelled claims of FILE: FActScore's JSONL, or a table with case, text and verdict."""
+    """Import labelled claims from FILE.
+
+    FILE is FActScore's JSONL, or a table with case, text and verdict.
+    """
     from ..evals.claims.figures import figures_line, figures_table, labelled_figures, labelled_json
     from ..evals.claims.labelled import read_labelled, write_claims
     from ..orchestration.record.private_files import open_private
@@ -191,7 +194,7 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @JSON
 @sheet_option("human")
 def threshold(run: Path | str, human: Path, **options: Any) -> None:
-    """The cut-off on a score, chosen inside folds.
+    """Choose the cut-off of a score, checked on other folds.
 
     Shows what it is worth on cases left out, how much better it looks on its own (optimism), a fixed threshold, and the ROC.
     """

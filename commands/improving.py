@@ -26,7 +26,10 @@ from .options import JSON, QUIET, console, exit_unless_whole, print_json, say, s
 @JSON
 @sheet_option("cases")
 def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str | None, as_json: bool) -> None:
-    """Make texts whose faults, places and right scores are known from the clean texts of CASES: would your jury notice?"""
+    """Plant known faults in the clean texts of CASES.
+
+    Kind, place and right score of each fault are known: would your jury notice it?
+    """
     from ..evals.training.planting import KINDS, check_kinds, planted_cases, write_planted
     from ..rubrics.case import load_cases
     from ..rubrics.errors import VenireError
@@ -162,7 +165,10 @@ def _show_plan(plan: object) -> None:
 @click.option("--examples-only", is_flag=True, help="Write training examples as JSONL and do not train.")
 @JSON
 def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
-    """Train a judge on reviewers' ratings: ballots to imitate (SFT), then pairs to prefer (DPO)."""
+    """Train a judge on reviewers' ratings.
+
+    It first imitates their ballots (SFT), then learns which of two ballots they prefer (DPO).
+    """
     from ..evals.training.examples import examples_from, write_examples
     from ..evals.training.settings import load_train_file
     from ..evals.training.training_run import train_judge

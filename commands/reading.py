@@ -107,7 +107,7 @@ def export(
     no_prompts: bool,
     arm: str | None,
 ) -> None:
-    """The run in a format other programs read. Makes no model call."""
+    """Write a run in a format for other programs. Makes no model call."""
     from ..orchestration.reading.terminal import export_run
 
     if to == "site":

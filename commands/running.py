@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for the run.")
 @click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
 def demo(opened: bool, quick: bool, live: bool, output: Path | None, gguf: Path | None) -> None:
-    """A deliberation and a whole study on invented cases: no key, no network."""
+    """Show a deliberation and a study, without a key or network."""
     from .demonstration import demonstrate
 
     run = demonstrate(console(), quick=quick, live=live, folder=output, gguf=gguf)
@@ -227,7 +227,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
 @RUN
 @JSON
 def status(run: Path | str, as_json: bool) -> None:
-    """How far RUN has come: from any terminal, while it goes on."""
+    """Show how far RUN has come, also while it is running."""
     from ..orchestration.reading.status import show_status, status_json
     from ..orchestration.reading.status import status as found
 
@@ -241,7 +241,7 @@ def status(run: Path | str, as_json: bool) -> None:
 @click.argument("runs", type=location, nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("-o", "--output", required=True, type=location, metavar="RUN", help="The run to make.")
 def merge(runs: tuple[Path | str, ...], output: Path | str) -> None:
-    """Runs of one study, made apart, as one run. Makes no model call."""
+    """Merge runs of one study into one run. Makes no model call."""
     from ..orchestration.record.merging import merge_runs
     from ..rubrics.errors import VenireError
 

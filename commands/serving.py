@@ -112,7 +112,9 @@ def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp, instead of stdin and stdout.")
 @with_options(*_JURY, *_HTTP, *_LIMITS)
 def mcp(rubric: str, jury: str, output: Path | str, http: bool, **options: Any) -> None:
-    """A jury as tools of an agent, by the Model Context Protocol: judge_case and explain_verdict.
+    """Offer a jury to agents as tools, by the Model Context Protocol.
+
+    The tools are judge_case and explain_verdict.
 
     Over stdin and stdout, for a client that starts it; --http for one that comes to it, with --host, --port and the other
     options of an address.

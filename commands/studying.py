@@ -126,7 +126,7 @@ class _OrWhole(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_OrWhole, short_help="Which jury to use: plan, run and report a study.")
+@click.group(cls=_OrWhole, short_help="Find out which jury to use: plan, run and report a study.")
 def study() -> None:
     """Sweep compositions: plan, run and report a study, or all three with the file alone: study STUDY.yaml."""
 
@@ -136,7 +136,7 @@ def study() -> None:
 @click.option("--lock", is_flag=True, help="Register the study: write hashes of all decisions beside STUDY.")
 @JSON
 def plan(study: Path, lock: bool, as_json: bool) -> None:
-    """Every arm of STUDY with its calls, tokens and price; everything that is wrong. Spends nothing."""
+    """Check STUDY and print what each arm will cost. Spends nothing."""
     from ..evals.studies.plan import plan_study
     from ..evals.studies.study_plan import plan_json, show_plan
 
@@ -163,7 +163,10 @@ def plan(study: Path, lock: bool, as_json: bool) -> None:
 @QUIET
 @JSON
 def run(study: Path, output: Path | str | None, as_json: bool, **pace: Any) -> None:
-    """Have every arm of STUDY hear its cases, what they have in common once; resumes where it left off."""
+    """Run every arm of STUDY; resumes where it left off.
+
+    Calls that arms have in common are made once.
+    """
     session = _session(study, output, pace)
     ended = _run(_plan_with_models(study, session), session)
     if as_json:
@@ -191,7 +194,10 @@ def report(
     required: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """What STUDY (its file, or its run) found: the frontier of agreement against cost, and which arm to use."""
+    """Report what STUDY found, and which arm to use.
+
+    STUDY is the study's file or its run.
+    """
     from ..evals.studies.findings import findings_at
     from ..evals.studies.study_report import write_study_report
 

@@ -122,7 +122,9 @@ def table(
     seed: int,
     as_json: bool,
 ) -> None:
-    """The board of any table of SCORES: wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
+    """Rank systems from a table of SCORES.
+
+    Wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
 
     A blank is missing.
     """
@@ -181,7 +183,10 @@ def import_helm(
     seed: int,
     as_json: bool,
 ) -> None:
-    """The board of HELM's own result folders below DIR, without helm: run_spec.json, per_instance_stats.json, stats.json."""
+    """Rank systems from HELM's result folders below DIR.
+
+    Reads run_spec.json, per_instance_stats.json and stats.json; HELM itself is not needed.
+    """
     import tempfile
 
     from ..evals.statistics.draws import Draws
@@ -220,7 +225,10 @@ def import_helm(
 )
 @JSON
 def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> None:
-    """Score recorded OUTPUTS (case, system, output) by a SCENARIO file, with a constant and a random baseline beside."""
+    """Score recorded OUTPUTS by a SCENARIO file.
+
+    OUTPUTS has case, system and output. A constant and a random baseline stand beside.
+    """
     from ..evals.suites.scenario import load_scenario, load_scenario_cases
     from ..evals.suites.scored_systems import load_outputs, score_outputs
     from ..evals.suites.suite_tables import scored_json, scored_sentences, scored_table, write_scores
@@ -238,7 +246,10 @@ def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> 
 
 @click.group()
 def suite() -> None:
-    """Systems over scenarios: win rates, macro averages, and how sure each rank is."""
+    """Run and rank systems over many scenarios.
+
+    Reports win rates, macro averages and how certain each rank is.
+    """
 
 
 for without_a_file in (table, score, import_helm):
@@ -250,7 +261,10 @@ for without_a_file in (table, score, import_helm):
 @DATA
 @JSON
 def check(suite: Path, data: Path | None, as_json: bool) -> None:
-    """Everything that SUITE names, read and checked: its scenarios, cases, prompts, systems and outputs. Asks nobody."""
+    """Check all files of SUITE.
+
+    These are its scenarios, cases, prompts, systems and outputs. Makes no model call.
+    """
     from ..evals.suites.suite_plan import check_json, check_sentences, check_table
 
     loaded_suite = load_suite_file(suite, data)
@@ -275,7 +289,10 @@ def plan(
     base_url: str | None,
     as_json: bool,
 ) -> None:
-    """Every call that SUITE has left to make, what it costs at the most, and how long the embedded model would take. Spends nothing."""
+    """Print the calls that SUITE still has to make, and their cost.
+
+    Also how long the embedded model would take. Spends nothing.
+    """
     from ..evals.suites.suite_plan import plan_sentences, plan_suite, plan_table, suite_plan_json
 
     planned = plan_suite(
@@ -310,7 +327,7 @@ def plan(
 @QUIET
 @JSON
 def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool, **options: Any) -> None:
-    """Have every system of SUITE answer every case, and juries judge where scenarios say so; resumes where it left off."""
+    """Run SUITE: systems answer, juries judge; resumes where it left off."""
     from ..evals.suites.suite_run import run_suite
     from .running import cluster_of
 
@@ -360,7 +377,10 @@ def report(
     required: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """The board of SUITE from its records: win rates, macro averages, ranks, costs, failures; no model is asked."""
+    """Report the board of SUITE from its records.
+
+    Win rates, macro averages, ranks, costs and failures. Makes no model call.
+    """
     from ..evals.ratings.people import load_ratings
     from ..evals.statistics.draws import Draws
     from ..evals.suites.clinicians import agreement_with_people, people_table
@@ -398,7 +418,10 @@ def report(
 def coverage(
     suite: Path | None, taxonomy: str | None, survey: Path | None, data: Path | None, as_json: bool
 ) -> None:
-    """Which places of the taxonomy SUITE covers; without one, the 35 listed benchmarks of MedHELM."""
+    """Show which places of the taxonomy SUITE covers.
+
+    Without SUITE, the 35 listed benchmarks of MedHELM.
+    """
     from ..evals.suites.suite_plan import coverage_json, coverage_sentences, coverage_table, survey_table
     from ..evals.suites.taxonomy import load_listings, load_survey, load_taxonomy
     from ..evals.suites.taxonomy import taxonomy_coverage as covered
@@ -455,7 +478,10 @@ def gold(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Is each reference of SUITE itself reasonable? Scores on either side, and the ranking with and without the others."""
+    """Have a jury check the reference answers of SUITE.
+
+    Prints scores with reasonable and other references, and the ranking with and without the others.
+    """
     from ..evals.statistics.draws import Draws
     from ..evals.suites.gold import (
         gold_filter,
