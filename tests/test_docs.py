@@ -8,10 +8,13 @@ import shlex
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 from checkout import ROOT
 from command_line import venire
 from doc_blocks import blocks
+
+from venire.cli import app
 
 
 def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +160,44 @@ def test_no_sentence_that_can_be_printed_leaves_its_plural_to_the_reader() -> No
 
     assert len(sentences) > 2000
     assert not [sentence for sentence in sentences if re.search(r"[a-z]\(s\)", sentence)]
+    assert not [sentence for sentence in sentences if re.search(r"\b([a-z]+ (?:[a-z]+ )+)\1", sentence, re.I)]
+
+
+def test_every_command_in_the_documents_and_its_options_are_ones_that_the_program_takes() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages += [page for folder in ("docs", "examples") for page in sorted((ROOT / folder).rglob("*.md"))]
+    mistakes, checked = [], 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        fenced = "\n".join(re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL))
+        lines = re.findall(r"^(?:\$ )?venire ([^\n#]+)", fenced, re.MULTILINE)
+        for line in [*lines, *re.findall(r"`venire ([^`\n]+)`", text)]:
+            command, options = _command_of(line)
+            mistakes += [
+                f"{page.name}: venire {line}: {option}" for option in options if option not in command
+            ]
+            checked += 1
+
+    assert checked > 200
+    assert not mistakes
+
+
+def _command_of(line: str) -> tuple[set[str], list[str]]:
+    """Every option that a command and those below it take, and the options that the line has."""
+    words, command = line.split(), app
+    while (
+        words
+        and isinstance(command, click.Group)
+        and (inner := command.get_command(click.Context(command), words[0]))
+    ):
+        command, words = inner, words[1:]
+    below = command.commands.values() if isinstance(command, click.Group) and command is not app else []
+    known = {
+        name
+        for each in (command, *below)
+        for option in each.params
+        for name in (*option.opts, *option.secondary_opts)
+    }
+    unquoted = re.sub(r"'[^']*'", "", " ".join(words))
+    options = re.findall(r"(?<![\w-])--?[a-z][a-z-]*", unquoted)
+    return known | {"--help"}, [line.split()[0], *options] if command is app else options
