@@ -155,16 +155,21 @@ def _check_and_run(
 
 @contextmanager
 def infrequent_gc() -> Iterator[None]:
-    """While the block runs, collect seldom, and leave out the objects that existed before it."""
-    before = gc.get_threshold()
-    gc.collect()  # Cycles that are frozen as garbage are never counted again, so a process of many runs would keep them all.
-    gc.freeze()
+    """While the block runs, collect seldom, and leave out the objects that existed before it.
+
+    What the process has frozen itself stays as it is.
+    """
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    if not frozen:
+        gc.collect()  # Cycles that are frozen as garbage are never counted again, so a process of many runs would keep them all.
+        gc.freeze()
     gc.set_threshold(THRESHOLD, *before[1:])
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()
 
 
 def _work_left(session: RunSession, scored: ScoredCases, store: Store | None) -> WorkLeft:

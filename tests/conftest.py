@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -34,6 +35,12 @@ for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = {Path(__file__).parent / name for name in SLOW}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    # What all tests have imported is no garbage: looking at it takes a third of a second each time.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -206,14 +206,18 @@ def test_what_is_committed_during_a_look_up_is_not_asked_again(rubric: Rubric, c
     assert len(server.calls) == 1
 
 
-def test_garbage_is_looked_for_as_before_once_a_run_is_over() -> None:
+@pytest.mark.parametrize("frozen", [False, True])
+def test_garbage_is_looked_for_as_before_once_a_run_is_over(frozen: bool) -> None:
     before = gc.get_threshold()
+    gc.freeze() if frozen else gc.unfreeze()
+    try:
+        with pytest.raises(ValueError, match="over"), infrequent_gc():
+            assert gc.get_threshold()[0] > before[0] and gc.get_freeze_count() > 0
+            raise ValueError("over")
 
-    with pytest.raises(ValueError, match="over"), infrequent_gc():
-        assert gc.get_threshold()[0] > before[0] and gc.get_freeze_count() > 0
-        raise ValueError("over")
-
-    assert gc.get_threshold() == before and gc.get_freeze_count() == 0
+        assert gc.get_threshold() == before and (gc.get_freeze_count() > 0) is frozen
+    finally:
+        gc.freeze()
 
 
 def test_writes_of_many_become_few_statements_with_the_same_rows() -> None:

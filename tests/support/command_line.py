@@ -8,18 +8,18 @@ import subprocess
 import sys
 import tempfile
 from multiprocessing import get_context
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 
 _FORKSERVER = get_context("forkserver")
-# Each command is forked from a process that has imported these. What may be imported when is tested in processes of its own.
-_FORKSERVER.set_forkserver_preload(
-    ["venire.cli", "venire.orchestration.run_session", "venire.evals.comparison.comparison_report"]
-)
+# Each command is forked from a process that has imported this. What may be imported when is tested in processes of its own.
+_FORKSERVER.set_forkserver_preload(["warm_start"])
 
 
 def venire(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """`venire` with these arguments, run to its end."""
     command = ["venire", *map(str, arguments)]
+    _start_server()
     with tempfile.TemporaryDirectory() as folder:
         printed = [Path(folder, name) for name in ("stdout", "stderr")]
         process = _FORKSERVER.Process(target=_run, args=(command, str(cwd), dict(os.environ), printed))
@@ -28,6 +28,18 @@ def venire(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         stdout, stderr = (path.read_text(encoding="utf-8") for path in printed)
     assert process.exitcode is not None
     return subprocess.CompletedProcess(command, process.exitcode, stdout, stderr)
+
+
+def _start_server() -> None:
+    """Has the process begun that commands are forked from, with this folder on its path."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    try:
+        ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
 
 
 def _run(command: list[str], cwd: str, environment: dict[str, str], printed: list[Path]) -> None:
@@ -39,7 +51,10 @@ def _run(command: list[str], cwd: str, environment: dict[str, str], printed: lis
     sys.argv = command
     sys.path[0:1] = [cwd, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     from venire.cli import main
+    from venire.rubrics.plugins import registered_plugins
 
+    if "PYTHONPATH" in environment or any(Path(cwd).glob("*.dist-info")):
+        registered_plugins.cache_clear()
     try:
         main()
     finally:

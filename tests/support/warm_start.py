@@ -1,0 +1,34 @@
+"""What commands import, imported once: `command_line` forks each command from a process that has begun with this."""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+
+from venire.rubrics.plugins import registered_plugins
+
+for _module in (
+    *("agent_framework_orchestrations", "autogen_agentchat.teams", "pg8000"),
+    *("venire.cli", "venire.evals.studies.study_report", "venire.orchestration.run_session"),
+    *("venire.orchestration.protocols.magentic_team", "venire.orchestration.protocols.magentic_workflow"),
+    *("venire.agents.clients.autogen_gateway", "venire.agents.clients.server", "venire.agents.clients.lens"),
+):
+    import_module(_module)
+for _group in ("protocols", "counting", "executors", "coefficients", "audits"):
+    for _plugin in registered_plugins(f"venire.{_group}").values():
+        _plugin.load()
+for _group in (
+    "clients",
+    "exports",
+    "imports",
+    "rubrics",
+    "personas",
+    "juries",
+    "studies",
+    "metrics",
+    "scorers",
+):
+    registered_plugins(f"venire.{_group}")
+# A collection in a forked process would copy every page that it looks at.
+gc.collect()
+gc.freeze()
