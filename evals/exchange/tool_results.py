@@ -17,6 +17,8 @@ _HUMAN = "human"
 
 _NOTHING_ASSERTED = "No assertions"
 """The reason beside the 1 that promptfoo gives where nothing was asked."""
+_COMPARED = ("Output selected", "Output not selected")
+"""How promptfoo's reason begins where `select-best` chose an output. Otherwise the 0 of every output is an error of its grader."""
 
 
 def read_promptfoo(path: Path) -> ToolRecords:
@@ -82,6 +84,10 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
         kind = str(assertion.get("type") or "assertion")
         attribute = free_id(str(assertion.get("metric") or kind), attributes).replace("#", "_")
         attributes.append(attribute)
+        failed = kind == "select-best" and not str(part.get("reason")).startswith(_COMPARED)
+        if failed or _mapping(part.get("metadata")).get("error"):
+            records.skip("assertions that ended without a verdict", f"{name}: {attribute}")
+            continue
         value = part["score"] if part.get("score") is not None else part.get("pass")
         add_score(
             records, name, _HUMAN if kind == _HUMAN else _PROMPTFOO, attribute, value, part.get("reason")

@@ -45,7 +45,7 @@ def jury_metric(
             return Unscored(score=None, feedback=str(error))
         share = one_share(judgement, score)
         made = Unscored if share is None else Prediction
-        return made(score=share, feedback=f"{judgement.headline}\n\n{judgement.text}")
+        return made(score=share, feedback=f"{judgement.headline}\n\n{judgement.text}", usd=judgement.usd)
 
     return jury_score
 

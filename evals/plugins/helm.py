@@ -68,6 +68,7 @@ class JuryAnnotator(Annotator):  # type: ignore[misc]
                 mark.name: {"status": mark.status, "value": mark.value} for mark in judgement.marks.values()
             },
             "deliberation": judgement.document,
+            "usd": judgement.usd,
         }
 
 

@@ -77,7 +77,7 @@ def jury(
             },
             answer=answer,
             explanation=f"{judgement.headline}\n\n{_as_it_stands(judgement.text)}",
-            metadata={"deliberation": _Uncopied(judgement.document)},
+            metadata={"deliberation": _Uncopied(judgement.document), "usd": judgement.usd},
         )
 
     return score

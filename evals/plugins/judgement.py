@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Any
@@ -56,7 +56,7 @@ class Judgement:
                 o.status,
                 values[name],
                 share(rubric, name, values[name]),
-                _reason(o, pair=rubric.compares),
+                _reason(o, pair=rubric.compares) + self._own_label,
             )
             for name, o in verdict.outcomes.items()
         }
@@ -79,6 +79,13 @@ class Judgement:
         if not self.rubric.compares or value is None or isinstance(value, str):
             return value
         return value if is_swapped(self.verdict.case) else -value
+
+    @property
+    def _own_label(self) -> str:
+        """Of a pair, a line that says which label jurors knew the host's own output by."""
+        if not self.rubric.compares:
+            return ""
+        return f"\nto jurors the output was output {'B' if is_swapped(self.verdict.case) else 'A'}"
 
     @property
     def usd(self) -> float | None:
@@ -143,16 +150,14 @@ class NamedScore:
     """The answer where it is a word, `hung` or `not_applicable` where there is none."""
     reason: str | None
     lower_is_better: bool
-
-
-def origin(judgement: Judgement) -> dict[str, str]:
-    """Which jury judged which case, for a host's metadata: with a record, `venire show RUN CASE` has the deliberation."""
-    return {"jury": judgement.verdict.arm, "case": judgement.verdict.case}
+    metadata: dict[str, str | float]
+    """Which jury judged which case (with a record, `venire show RUN CASE` has the deliberation); what it cost stands with the first score alone, as hosts add it up."""
 
 
 def named_scores(judgement: Judgement, prefix: str = "") -> list[NamedScore]:
     """Every mark and then every count, under names that begin with `prefix`."""
     asked = judgement.rubric.by_name
+    origin: dict[str, str | float] = {"jury": judgement.verdict.arm, "case": judgement.verdict.case}
     scores = [
         NamedScore(
             name=f"{prefix}{name}",
@@ -160,11 +165,16 @@ def named_scores(judgement: Judgement, prefix: str = "") -> list[NamedScore]:
             label=mark.status if mark.value is None else mark.value if isinstance(mark.value, str) else None,
             reason=mark.reason,
             lower_is_better=name in asked and asked[name].better == "low",
+            metadata=origin,
         )
         for name, mark in judgement.marks.items()
     ]
+    if judgement.usd is not None:
+        scores[0] = replace(scores[0], metadata=origin | {"usd": judgement.usd})
     counts = counts_of(judgement).items()
-    return scores + [NamedScore(f"{prefix}{name}", number, None, None, True) for name, number in counts]
+    return scores + [
+        NamedScore(f"{prefix}{name}", number, None, None, True, origin) for name, number in counts
+    ]
 
 
 def numbers_of(judgement: Judgement) -> dict[str, float | None]:

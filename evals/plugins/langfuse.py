@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from . import host
-from .judgement import named_scores, origin
+from .judgement import named_scores
 from .samples import case_from_row
 from .sitting import convene
 
@@ -34,7 +34,7 @@ def jury_evaluator(
                 value=score.label if score.number is None else score.number,
                 data_type="CATEGORICAL" if score.number is None else "NUMERIC",
                 comment=score.reason,
-                metadata=origin(judgement),
+                metadata=score.metadata,
             )
             for score in named_scores(judgement, prefix)
         ]

@@ -5,11 +5,12 @@ Both take any callable of inputs, outputs and reference outputs, so that nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...rubrics.case import Case
-from .judgement import Judgement, named_scores, origin
+from ...rubrics.errors import VenireError
+from .judgement import Judgement, named_scores
 from .samples import case_from_row, sole_value
 from .sitting import convene, field_of
 
@@ -66,10 +67,52 @@ class JuryEvaluator:
                 "score": score.number,
                 "value": score.label,
                 "comment": score.reason,
-                "metadata": origin(judgement),
+                "metadata": score.metadata,
             }
             for score in named_scores(judgement, self._prefix)
         ]
+
+
+def jury_preferences(
+    rubric: Any,
+    jury: Any,
+    *,
+    output: str | None = None,
+    reference: str | None = None,
+    source: str | None = None,
+    prefix: str = "",
+    **options: Any,
+) -> list[Callable[..., dict[str, Any]]]:
+    """For `evaluate_comparative`: an evaluator for each attribute of a rubric of pairs, all of them from one deliberation.
+
+    A run's score is 1 where its output is preferred, 0 where the other's is, 0.5 for a tie; where there is no verdict neither run has a
+    score, and the comment says why. The arguments are those of `JuryEvaluator`.
+    """
+    sitting = convene(rubric, jury, **options)
+    if not sitting.rubric.compares:
+        raise VenireError(f"{sitting.rubric.name} is no rubric of pairs", remedy="name one with kind: pair")
+
+    def comparing(attribute: str) -> Callable[..., dict[str, Any]]:
+        def compare(runs: Any, inputs: Any, outputs: Any, reference_outputs: Any) -> dict[str, Any]:
+            own, other = runs
+            judged, rival = (_field(each, output) for each in outputs)
+            good = _field(reference_outputs, reference)
+            given = {**inputs, "the other output": rival}
+            try:
+                case = case_from_row(given, judged, good, source=source, against="the other output")
+                mark = sitting.hear_sync(case).marks[attribute]
+            except VenireError as error:
+                # LangSmith ends the whole comparison at an error.
+                scores, comment = {own.id: None, other.id: None}, str(error)
+            else:
+                share = mark.share
+                scores = {own.id: share, other.id: None if share is None else 1 - share}
+                comment = mark.reason
+            return {"key": f"{prefix}{attribute}", "scores": scores, "comment": comment}
+
+        return compare
+
+    return [comparing(attribute) for attribute in sitting.rubric.names]
 
 
 def _field(fields: Any, name: str | None) -> Any:

@@ -10,7 +10,7 @@ from pydantic import create_model
 
 from ...rubrics.case import Case
 from . import host
-from .judgement import Judgement, named_scores, origin
+from .judgement import Judgement, named_scores
 from .samples import case_from_row
 from .sitting import convene
 
@@ -60,7 +60,7 @@ class JuryEvaluator(Evaluator):  # type: ignore[misc]
                 score=score.number,
                 label=score.label,
                 explanation=score.reason,
-                metadata=origin(judgement),
+                metadata=score.metadata,
                 kind="llm",
                 direction="minimize" if score.lower_is_better else "maximize",
             )

@@ -102,4 +102,6 @@ class JuryBox:
         for mark in judgement.marks.values():
             shown = mark.value if mark.status == "reached" else mark.status
             self.node.user_properties.append((f"venire.{mark.name}", shown))
+        if judgement.usd is not None:
+            self.node.user_properties.append(("venire.usd", judgement.usd))
         return judgement

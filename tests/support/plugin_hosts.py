@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checkout import ROOT, SUPPORT
 from openai_server import Call, ProviderServer, filled
+
+from venire.agents.cost import Price
 
 HOSTS = Path(os.environ.get("VENIRE_HOSTS", ROOT / ".venvs" / "hosts"))
 """An environment with venire and the suites that it plugs into; this one has pins of its own."""
@@ -28,6 +32,10 @@ OFF_SCALE = "ankle"
 SCORES = {"accurate": 4, "tone": "plain", "plan": "not_applicable"}
 
 
+OPPOSITES = {"low": 1, "high": 5, "silent": None}
+"""What the jurors of these models say of everything; the last gives no usable answer, so that its jury hangs."""
+
+
 VISITS: dict[str, dict[str, Any]] = {
     "visit-1": {"accurate": 4, "thorough": 5, "overall": 4.4, "hung": 0, "abstentions": 0},
     "visit-2": {"accurate": "hung", "thorough": "hung", "overall": "hung", "hung": 2, "abstentions": 2},
@@ -38,17 +46,49 @@ WHY_HUNG = "1 of the 2 votes that a quorum needs"
 
 
 def juror_answer(call: Call) -> str | dict[str, Any]:
-    """4 for accurate, `plain` for tone, nothing for a plan, 5 for the rest."""
+    """4 for accurate, `plain` for tone, nothing for a plan, 5 for the rest; of a pair, the longer output."""
+    if call.model in OPPOSITES:
+        level = OPPOSITES[call.model]
+        return "I would rather not say." if level is None else filled(call.schema or {}, lambda _: level)
     willing = "a generous reader" in call.prompt
     if UNREADABLE in call.prompt and not willing:
         return "I would rather not say."
     assert call.schema is not None
+    if '"output A" begins' in call.prompt:
+        return filled(call.schema, lambda _: longer_output(call.prompt))
     scores = SCORES | ({"accurate": 99} if OFF_SCALE in call.prompt and not willing else {})
     return filled(call.schema, lambda name: scores.get(name, 5))
 
 
+def longer_output(prompt: str) -> int:
+    """Which of a pair's outputs is longer: -1 for A, 1 for B, whichever is shown first."""
+    length = {
+        label: len(re.findall(rf'"output {label}" begins \w+\]\]\n(.*)\n', prompt)[0]) for label in "AB"
+    }
+    return (length["A"] < length["B"]) - (length["A"] > length["B"])
+
+
 def local_jurors() -> ProviderServer:
     return ProviderServer(juror_answer)
+
+
+def opposite_juries(jury_of_host: Callable[..., Any], url: str) -> list[Any]:
+    """A host's jury for each of `OPPOSITES`, its price known, for one evaluation; the names of its scores begin with its own."""
+    seats = EXAMPLES / "jury.yaml"
+    return [
+        jury_of_host(
+            EXAMPLES / "rubric.yaml", seats, prefix=f"{name}.", model=f"server/{name}", base_url=url,
+            prices={f"server/{name}": Price(prompt=1000, completion=1000)},
+        )
+        for name in OPPOSITES
+    ]  # fmt: skip
+
+
+def assert_never_mixed(values: Mapping[str, Any], *, low: float = 1, high: float = 5) -> None:
+    """Each jury's scores under its own names, and of the one that hung no number."""
+    for name in ("accurate", "thorough", "overall"):
+        assert (values[f"low.{name}"], values[f"high.{name}"]) == (low, high)
+        assert values.get(f"silent.{name}") in (None, "hung")
 
 
 def prompts_read(server: ProviderServer) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from deepeval import evaluate
 from deepeval.evaluate import AsyncConfig, DisplayConfig
 from deepeval.test_case import LLMTestCase
-from plugin_hosts import CANARY, EXAMPLES
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries
 
 from venire import Rubric, load_rubric
 from venire.agents.cost import Price
@@ -55,6 +55,11 @@ def main(url: str) -> None:
         ),
         "sync": found(cases, jury_metrics(rubric, seats, threshold=0.8, seed=1, **local), at_once=False),
         "shown": found(cases[1:], jury_metrics(shown, seats, attributes=["accurate"], **local), at_once=True),
+        "opposite": found(
+            cases[1:],
+            [metric for jury in opposite_juries(jury_metrics, url) for metric in jury],
+            at_once=True,
+        ),
         "skipped": found(cases[1:], jury_metrics(may_not, seats, **local), at_once=True),
     }
     print(json.dumps(told))

@@ -12,7 +12,7 @@ import dspy
 import gepa
 from dspy.utils import DummyLM
 from gepa.adapters.default_adapter.default_adapter import DefaultAdapter
-from plugin_hosts import CANARY, EXAMPLES, run_example
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries, run_example
 
 from venire import load_rubric
 from venire.evals.plugins.dspy import jury_metric
@@ -79,7 +79,10 @@ def main(url: str) -> None:
     record = {"record": "run", **local}
     both = [jury_metric(rubric, seats, **record), jury_metric(rubric, "single", **record)]
     again = [[scores(judged(one, "Kept, with fever.")) for one in both] for _ in range(2)]
+    opposite = opposite_juries(lambda *asked, prefix, **options: jury_metric(*asked, **options), url)
+    told = [judged(each, "One text.").results[0][2] for each in opposite]
     print(json.dumps({
+        "opposite": [[each.score, each.usd > 0] for each in told],
         "example": scores(example["found"]), "mean": str(example["found"].score), "csv": kept,
         "odd": scores(odd),
         "record": again, "gepa": optimised(metric), "alone": alone(jury_evaluator(rubric, seats, failure_score=0.0, **local)),

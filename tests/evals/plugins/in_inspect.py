@@ -15,7 +15,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ModelAPI, ModelOutput, modelapi
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from plugin_hosts import CANARY, EXAMPLES
+from plugin_hosts import CANARY, EXAMPLES, OPPOSITES
 
 from venire import Rubric, Store, load_jury, load_rubric
 from venire.evals.plugins.inspect_ai import jury
@@ -120,17 +120,19 @@ def others(folder: Path, url: str) -> dict[str, Any]:
 
 
 def both(folder: Path, rubric: Rubric, seats: Path, local: dict[str, str]) -> dict[str, Any]:
-    """A jury and a single judge, scorers of one task, on one record."""
+    """Three juries of opposite scores and a single judge, scorers of one task, on one record."""
     three = load_jury(seats)
     one = three.model_copy(update={"name": "one-reader", "seats": three.seats[:1], "quorum": 1})
     record = folder / "record"
-    log = evaluated(folder, ["Fever."], [jury(rubric, each, record=record, **local) for each in (three, one)])
-    assert log.status == "success" and log.samples and log.samples[0].scores, log.error
+    juries = [jury(rubric, three, record=record, **local | {"model": f"server/{name}"}) for name in OPPOSITES]
+    log = evaluated(folder, ["Fever."], [*juries, jury(rubric, one, record=record, **local)])
+    assert log.status == "success" and log.results and log.samples and log.samples[0].scores, log.error
     found = {name: _plain(score.value) for name, score in log.samples[0].scores.items()}
+    means = {f"{each.scorer}.{each.name}": _plain(each.metrics["mean"].value) for each in log.results.scores}
     store = Store.read(record)
-    arms = sorted(arm.name for arm in store.arms())
+    arms = sorted({arm.name for arm in store.arms()})
     store.release()
-    return {"scores": found, "arms": arms}
+    return {"scores": found, "arms": arms, "means": means}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from langfuse import get_client
-from plugin_hosts import CANARY, EXAMPLES, run_example
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries, run_example
 
 from venire import load_rubric
 from venire.evals.plugins.langfuse import jury_evaluator
@@ -47,6 +47,7 @@ def main(url: str) -> None:
         "shown": judged([jury_evaluator(shown, seats, **local)], "A shown reference."),
         "odd": judged([jury], {"answer": "Fever.", "score": 1}, "   ", 7),
         "record": [judged(both, "Kept, with fever.", "Kept, of the wrist.") for _ in range(2)],
+        "opposite": judged(opposite_juries(jury_evaluator, url), "One text."),
         "loop": asyncio.run(in_a_running_loop(jury)),
     }
     get_client().flush()

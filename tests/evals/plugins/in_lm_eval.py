@@ -14,7 +14,7 @@ from lm_eval.api.model import LM
 from lm_eval.api.task import ConfigurableTask
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
-from plugin_hosts import CANARY, EXAMPLES
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries
 
 from venire import load_rubric
 from venire.evals.plugins.lm_eval import jury_results
@@ -50,7 +50,7 @@ def read_back(task: Any) -> dict[str, Any]:
     (means,) = json.loads(max(folder.rglob("results_*.json")).read_text())["results"].values()
     kept = [json.loads(line) for line in max(folder.rglob("samples_*.jsonl")).read_text().splitlines()]
     return {"means": means, "samples": [
-        {"why": row["doc"]["jury"]} | {name: row[name] for name in row["metrics"]} for row in kept
+        {"why": row["doc"].get("jury"), "doc": row["doc"]} | {name: row[name] for name in row["metrics"]} for row in kept
     ]}  # fmt: skip
 
 
@@ -76,7 +76,13 @@ def main(url: str) -> None:
         jury_results(rubric, seats, record="run", **local),
         jury_results(rubric, "single", record="run", **local),
     ]
+    opposite = opposite_juries(jury_results, url)
+
+    def joined(doc: dict[str, Any], results: list[Any]) -> dict[str, float]:
+        return {name: value for scoring in opposite for name, value in scoring(doc, results).items()}
+
     print(json.dumps({
+        "opposite": judged(joined, "One text."),
         "example": example,
         "hidden": judged(jury_results(rubric, seats, reference="good", **local), "A hidden reference.", "  "),
         "shown": judged(jury_results(shown, seats, reference="good", **local), "A shown reference."),

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 import mlflow
-from plugin_hosts import CANARY, EXAMPLES, run_example
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries, run_example
 
 from venire import load_rubric
-from venire.agents.cost import Price
 from venire.evals.plugins.mlflow import jury_scorer
 
 
@@ -63,16 +62,25 @@ def main(url: str) -> None:
     judged("shown", jury_scorer(shown, seats, **local), "A shown reference.")
     metrics = judged("odd", jury_scorer(rubric, seats, **local), {"answer": "Fever.", "score": 1}, "   ")
     mlflow.set_experiment("two")
-    rows = [{"inputs": {"q": "Summarise."}, "outputs": text} for text in ("Fever.", "The left wrist.")]
-    priced = {**local, "prices": {"server/juror": Price(prompt=1000, completion=1000)}}
-    named = {name: jury_scorer(rubric, seats, name=name, prefix=f"{name}.", seed=at, **priced) for at, name in enumerate(("one", "two"))}  # fmt: skip
-    mlflow.genai.evaluate(data=rows, scorers=list(named.values()))
-    stored = read_back("two")
-    two = {output: {name: part["value"] for name, part in parts.items()} for output, parts in stored.items()}
-    costs = {name: part["cost"] for name, part in stored["Fever."].items() if part["cost"]}
+    rows = [{"inputs": {"q": "Summarise."}, "outputs": "One text."}]
+
+    def scorer_of(*asked: Any, prefix: str, **options: Any) -> Any:
+        return jury_scorer(*asked, name=prefix[:-1], prefix=prefix, **options)
+
+    means = mlflow.genai.evaluate(data=rows, scorers=opposite_juries(scorer_of, url)).metrics
+    stored = read_back("two")["One text."]
+    opposite = {name: part["value"] for name, part in stored.items()}
+    costs = {name: part["cost"] for name, part in stored.items() if part["cost"]}
     print(
         json.dumps(
-            {"two": two, "costs": costs, "example": example, "odd": read_back("odd"), "metrics": metrics}
+            {
+                "opposite": opposite,
+                "means": list(means),
+                "costs": costs,
+                "example": example,
+                "odd": read_back("odd"),
+                "metrics": metrics,
+            }
         )
     )
 

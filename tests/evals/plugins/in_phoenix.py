@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 from phoenix.evals import async_evaluate_dataframe, evaluate_dataframe
-from plugin_hosts import CANARY, EXAMPLES, run_example
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries, run_example
 
 from venire import load_rubric
 from venire.evals.plugins.phoenix import JuryEvaluator
@@ -56,6 +56,9 @@ def main(url: str) -> None:
         "odd": judged([jury], {"answer": "Fever.", "score": 1}, "   ", 7),
         "typo": judged([JuryEvaluator(rubric, seats, source="note", **local)], "Fever."),
         "record": [judged(both, "Kept, with fever.", "Kept, of the wrist.") for _ in range(2)],
+        "opposite": read_back(evaluate_dataframe(
+            dataframe=pd.DataFrame({"output": ["One text."]}), evaluators=opposite_juries(JuryEvaluator, url), hide_tqdm_bar=True,
+        )),
         "awaited": read_back(asyncio.run(awaited)),
     }))  # fmt: skip
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from plugin_hosts import CANARY, EXAMPLES, run_example
+from plugin_hosts import CANARY, EXAMPLES, opposite_juries, run_example
 from pydantic_evals import Case, Dataset
 from pydantic_evals.reporting import EvaluationReport, EvaluationReportAdapter
 
@@ -59,6 +59,7 @@ def main(url: str) -> None:
         "hidden": judged([JuryEvaluator(rubric, seats, **local)], "A hidden reference."),
         "shown": judged([JuryEvaluator(shown, seats, **local)], "A shown reference."),
         "odd": judged([JuryEvaluator(rubric, seats, **local)], {"answer": "Fever.", "score": 1}, "   ", None, 7),
+        "opposite": judged(opposite_juries(JuryEvaluator, url), "One text."),
         "record": [judged(both, "Kept, with fever.", "Kept, of the wrist.") for _ in range(2)],
     }))  # fmt: skip
 

@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from plugin_hosts import CANARY, local_jurors, needs, prompts_read, run_in_hosts, seated_examples
+from plugin_hosts import (
+    CANARY,
+    assert_never_mixed,
+    local_jurors,
+    needs,
+    prompts_read,
+    run_in_hosts,
+    seated_examples,
+)
 
 pytestmark = needs("deepeval")
 
@@ -69,6 +77,8 @@ def test_evaluate_gives_scores_reasons_costs_and_errors(tmp_path: Path) -> None:
         None,
         0.0,
     }
+    ((_, _, opposite),) = found["opposite"]
+    assert_never_mixed({one["name"].split(" ")[0]: one["score"] for one in opposite}, low=0, high=1)
     ((_, success, skipped),) = found["skipped"]
     assert success is True
     assert [one["name"] for one in skipped] == ["accurate (three-readers)"]

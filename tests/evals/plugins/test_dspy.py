@@ -36,4 +36,5 @@ def test_evaluations_have_scores_and_feedback_and_gepa_runs_on_them(
     assert found["alone"]["scores"][0] == [0.875, 0.0]
     assert "No verdict: this is no score." in found["alone"]["reflected"]
     assert WHY_HUNG in found["alone"]["reflected"]
+    assert found["opposite"] == [[0, True], [1, True], [None, True]]
     assert_reference_is_hidden_unless_shown(server)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, EXAMPLES, HOSTS, local_jurors, needs, run_in_hosts
+from plugin_hosts import CANARY, EXAMPLES, HOSTS, assert_never_mixed, local_jurors, needs, run_in_hosts
 
 pytestmark = needs("inspect_ai")
 
@@ -91,7 +91,13 @@ def test_what_a_sample_may_be_and_where_its_jurors_come_from(folder: Path) -> No
     assert found["blank"] == [None, REACHED]
     assert found["words"] == [{"tone=plain": 1.0, "tone=odd": 0.0} | NONE_LOST]
     assert sorted(found["both"]["arms"]) == ["one-reader", "three-readers"]
-    assert list(found["both"]["scores"].values()) == [REACHED, REACHED]
+    assert found["both"]["scores"].pop("jury3") == REACHED
+    juries = dict(zip(("low", "high", "silent"), ("jury", "jury1", "jury2"), strict=True))
+    for read in (found["both"]["scores"], found["both"]["means"]):
+        assert_never_mixed({
+            f"{name}.{attribute}": read[jury][attribute] if jury in read else read[f"{jury}.{attribute}"]
+            for name, jury in juries.items() for attribute in ATTRIBUTES
+        })  # fmt: skip
     assert found["inspects_own"] == [REACHED]
     assert found["own_events"] == ["planted/writer", *["planted/juror"] * 3]
     assert found["loops"] == 1

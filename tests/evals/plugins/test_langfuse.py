@@ -9,6 +9,7 @@ from openai_server import ProviderServer
 from plugin_hosts import (
     VISITS,
     WHY_HUNG,
+    assert_never_mixed,
     assert_reference_is_hidden_unless_shown,
     found_by,
     needs,
@@ -45,4 +46,7 @@ def test_scores_reach_the_server_as_numbers_or_categories(server: ProviderServer
     assert found["record"][0][0]["jury.accurate"][0] == 4
     assert found["record"][0][1]["single.accurate"][0] == "hung"
     assert len(own_words(server, "Kept, with fever.")) == 3 + 1
+    assert_never_mixed({name: value for name, (value, _) in found["opposite"][0].items()})
+    costs = [score["metadata"]["usd"] for score in sent if score["metadata"].get("usd")]
+    assert len(costs) == 3, "where a price is known, with one score of each jury"
     assert_reference_is_hidden_unless_shown(server)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from openai_server import ProviderServer
-from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
+from plugin_hosts import (
+    VISITS,
+    WHY_HUNG,
+    assert_never_mixed,
+    assert_reference_is_hidden_unless_shown,
+    needs,
+    own_words,
+)
 
 pytestmark = needs("langsmith")
 HOST = "langsmith"
@@ -29,4 +36,12 @@ def test_experiments_have_scores_values_and_comments(server: ProviderServer, fou
         }
         assert (values["jury.accurate"], values["single.accurate"]) == ("hung", "hung")
     assert len(own_words(server, "Kept, with fever.")) == 3 + 1
+    assert_never_mixed({name: value for name, (value, _) in found["opposite"][0].items()})
     assert_reference_is_hidden_unless_shown(server)
+
+    compared = found["compared"]
+    assert compared["scores"] == [[1, 0], [0, 1], [0.5, 0.5], [None, None], [None, None]]
+    assert compared["sent"] == [-1] * 4 + [0, 0, 0.5, 0.5, 1, 1], "-1 stands for feedback without a score"
+    won, _, _, hung, blank = compared["comments"]
+    assert "to jurors the output was output" in won
+    assert WHY_HUNG in hung and "a jury needs a text to judge" in blank

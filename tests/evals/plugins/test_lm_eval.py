@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 from openai_server import ProviderServer
-from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, found_by, needs, own_words
+from plugin_hosts import (
+    OPPOSITES,
+    VISITS,
+    WHY_HUNG,
+    assert_never_mixed,
+    assert_reference_is_hidden_unless_shown,
+    found_by,
+    needs,
+    own_words,
+)
 
 pytestmark = needs("lm_eval")
 
@@ -16,9 +25,10 @@ def test_results_have_means_of_what_was_reached(server: ProviderServer, tmp_path
 
     example = found["example"]
     reached = [{name: value for name, value in row.items() if value != "hung"} for row in VISITS.values()]
-    assert [{name: value for name, value in row.items() if name != "why"} for row in example["samples"]] == [
-        row | {"judged": 1} for row in reached
-    ]
+    assert [
+        {name: value for name, value in row.items() if name not in ("why", "doc")}
+        for row in example["samples"]
+    ] == [row | {"judged": 1} for row in reached]
     assert example["means"]["accurate,none"] == 4
     assert example["means"]["thorough,none"] == 5
     assert example["means"]["hung,none"] == 1
@@ -30,6 +40,11 @@ def test_results_have_means_of_what_was_reached(server: ProviderServer, tmp_path
         "blank": "The output is blank: there is nothing to judge."
     }
     jury, single, jury_again, single_again = found["record"]
-    assert (jury["samples"], single["samples"]) == (jury_again["samples"], single_again["samples"])
+    assert (jury["means"], single["means"]) == (jury_again["means"], single_again["means"])
+    assert [row["why"]["usd"] for row in jury_again["samples"]] == [0, 0]
     assert len(own_words(server, "Kept, with fever.")) == 3 + 1
+    (opposite,) = found["opposite"]["samples"]
+    assert_never_mixed(opposite)
+    assert [opposite["doc"][f"{name}.jury"]["usd"] > 0 for name in OPPOSITES] == [True] * 3
+    assert WHY_HUNG.replace("1 of", "0 of") in opposite["doc"]["silent.jury"]["accurate"]
     assert_reference_is_hidden_unless_shown(server)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from plugin_hosts import CANARY, local_jurors, needs, run_in_hosts, seated_examples
+from plugin_hosts import CANARY, assert_never_mixed, local_jurors, needs, run_in_hosts, seated_examples
 
 pytestmark = needs("mlflow")
 
@@ -52,14 +52,15 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     assert "output: is blank" in blank["error"][1]
     assert found["metrics"]["accurate/mean"] == 4.0
 
-    for output, accurate, hung in (("Fever.", 4, 0), ("The left wrist.", None, 2)):
-        names = ("accurate", "thorough", "overall", "hung", "abstentions")
-        assert set(found["two"][output]) == {f"{jury}.{name}" for jury in ("one", "two") for name in names}
-        assert set(found["costs"]) == {"one.accurate", "two.accurate"}, "each deliberation's cost stands once"
-        assert all(float(cost) > 0 for cost in found["costs"].values())
-        for jury in ("one", "two"):
-            mine = found["two"][output]
-            assert (mine[f"{jury}.accurate"], mine[f"{jury}.hung"]) == (accurate, hung)
+    assert_never_mixed(found["opposite"])
+    assert {name.split("/")[0] for name in found["means"] if "silent" in name} == {
+        "silent.hung",
+        "silent.abstentions",
+    }
+    assert set(found["costs"]) == {"low.accurate", "high.accurate", "silent.accurate"}, (
+        "each deliberation's cost stands once"
+    )
+    assert all(float(cost) > 0 for cost in found["costs"].values())
 
     prompts = {
         name: [c.prompt for c in server.calls if f"A {name} reference." in c.prompt]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from openai_server import ProviderServer
-from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
+from plugin_hosts import (
+    VISITS,
+    WHY_HUNG,
+    assert_never_mixed,
+    assert_reference_is_hidden_unless_shown,
+    needs,
+    own_words,
+)
 
 pytestmark = needs("phoenix/evals")
 HOST = "phoenix"
@@ -26,4 +33,5 @@ def test_frames_have_scores_labels_and_explanations(server: ProviderServer, foun
     assert found["record"][0] == found["record"][1]
     assert found["record"][0][1]["single.accurate"][0] == "hung"
     assert len(own_words(server, "Kept, with fever.")) == 3 + 1
+    assert_never_mixed({name: value for name, (value, *_) in found["opposite"][0].items()})
     assert_reference_is_hidden_unless_shown(server)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, prompts_read, show_reference
+from plugin_hosts import CANARY, OPPOSITES, WHY_HUNG, assert_never_mixed, prompts_read, show_reference
 
 from venire.evals.exchange.importing import import_records
 
@@ -89,6 +89,53 @@ def test_one_worker_answers_all_assertions_and_its_log_is_read_back(
     assert len(prompts_read(server).split("well by")) > 1
 
 
+def test_juries_of_opposite_scores_are_never_mixed_and_the_best_of_several_outputs_is_selected(
+    folder: Path, server: ProviderServer
+) -> None:
+    jury: dict[str, Any] = {"rubric": "../rubric.yaml", "jury": "../jury.yaml", "base_url": server.url}
+    pair = jury | {"rubric": "preference", "model": "server/juror"}
+    asserted: list[dict[str, Any]] = [
+        {
+            "type": "javascript",
+            "value": "file://venire_jury.mjs",
+            "config": jury | {"model": f"server/{name}", "prefix": f"{name}."},
+        }
+        for name in OPPOSITES
+    ]
+    select = {
+        "type": "select-best", "value": "better", "provider": {"id": "file://venire_jury.py", "config": pair},
+    }  # fmt: skip
+    rows = [("Longer words.", "Brief."), ("The same.", "The same."), ("The wrist.", "No.")]
+    (folder / "promptfooconfig.yaml").write_text(json.dumps({
+        "prompts": ["{{one}}", "{{other}}"],
+        "providers": ["echo"],
+        "tests": [
+            {"vars": {"one": "One text.", "other": "Another."}, "assert": asserted},
+            *({"vars": {"one": one, "other": other}, "assert": [select]} for one, other in rows),
+        ],
+    }))  # fmt: skip
+
+    opposite, *_ = results = evaluate(folder, server)
+
+    assert_never_mixed(opposite["namedScores"], low=0, high=1)
+    assert not [name for name in opposite["namedScores"] if name.startswith("silent")]
+    assert opposite["gradingResult"]["tokensUsed"]["numRequests"] == 3 + 3 + 3 * 2
+    found = import_records("promptfoo", folder / "results.json")
+    assert {each.rater for each in found.ratings if each.attribute != "select-best"} == {
+        "low.three-readers",
+        "high.three-readers",
+    }
+    assert [each.value for each in found.ratings if each.attribute == "select-best"] == [1, 0]
+    assert len(found.records.skipped["assertions that ended without a verdict"]) == 4
+    selected = {(each["testIdx"], each["promptIdx"]): each for each in results}
+    assert [selected[test, prompt]["success"] for test in (1, 2, 3) for prompt in (0, 1)] == [True] + [
+        False
+    ] * 5
+    for test, why in ((2, "0 against 1: tie"), (3, WHY_HUNG)):
+        told = selected[test, 0]["gradingResult"]["reason"]
+        assert "no output is preferred to every other" in told and why in told
+
+
 def test_what_is_expected_reaches_a_juror_only_if_the_rubric_shows_it(
     folder: Path, server: ProviderServer
 ) -> None:
@@ -109,3 +156,4 @@ def test_a_config_that_cannot_be_used_says_what_it_may_have(folder: Path, server
     first, _ = evaluate(folder, server)
     assert first["success"] is False
     assert "rubric and jury" in first["gradingResult"]["componentResults"][0]["reason"]
+    assert not import_records("promptfoo", folder / "results.json").ratings

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from openai_server import ProviderServer
-from plugin_hosts import VISITS, WHY_HUNG, assert_reference_is_hidden_unless_shown, needs, own_words
+from plugin_hosts import (
+    VISITS,
+    WHY_HUNG,
+    assert_never_mixed,
+    assert_reference_is_hidden_unless_shown,
+    needs,
+    own_words,
+)
 
 pytestmark = needs("pydantic_evals")
 HOST = "pydantic_evals"
@@ -37,4 +44,5 @@ def test_reports_have_scores_labels_and_reasons(server: ProviderServer, found: A
     # Two juries, each paying for one case and for one repair a juror of the other; nothing the second time.
     assert len(own_words(server, "Kept, with fever.")) == 3 + 1
     assert len(own_words(server, "Kept, of the wrist.")) == 3 + 2 + 1 + 1
+    assert_never_mixed({name: value for name, (value, _) in found["opposite"]["case-0"].items()})
     assert_reference_is_hidden_unless_shown(server)

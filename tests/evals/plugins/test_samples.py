@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -20,7 +20,6 @@ from venire.evals.plugins.judgement import (
     names_with_best,
     numbers_of,
     one_share,
-    origin,
 )
 from venire.evals.plugins.samples import case_from_row, text_of
 from venire.evals.plugins.sitting import case_from_sample, convene
@@ -115,7 +114,10 @@ def test_scores_are_numbers_or_words(reached: Judgement) -> None:
     assert numbers_of(reached)["tone=plain"] == 1
     assert numbers_of(reached)["plan"] is None
     assert one_share(reached) == one_share(reached, "safety") == 0.75
-    assert origin(reached)["case"] == "1"
+    first, *others = (score.metadata for score in named_scores(replace(reached, fresh=False)))
+    assert (first["case"], first["usd"]) == ("1", 0), "what the record holds costs nothing"
+    assert {tuple(each) for each in others} == {("jury", "case")}
+    assert "usd" not in named_scores(reached)[0].metadata, "no price is known"
 
 
 def test_what_is_hung_is_no_number_anywhere(hung: Judgement) -> None:

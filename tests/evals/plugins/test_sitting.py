@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from checkout import SUPPORT
 from mixed_rubric import RUBRIC, SCORES, agreeing_server
 from openai_server import Call, ProviderServer, Refusal, filled, jury_of
+from plugin_hosts import longer_output
 from server_juries import jury_at
 
 from venire import Store, VenireError
 from venire.agents.cost import Price
-from venire.evals.plugins.langsmith import JuryEvaluator
-from venire.evals.plugins.promptfoo import get_assert
+from venire.evals.plugins.langsmith import JuryEvaluator, jury_preferences
+from venire.evals.plugins.promptfoo import call_api, get_assert
 from venire.evals.plugins.sitting import case_from_sample, convene, field_of
+from venire.rubrics.case import is_swapped
 
 
 def test_every_outcome_has_its_own_kind_of_mark() -> None:
@@ -46,10 +48,7 @@ def test_every_outcome_has_its_own_kind_of_mark() -> None:
 def longer(call: Call) -> Any:
     """A juror who prefers the longer output, whichever label it has."""
     assert call.schema is not None
-    length = {
-        label: len(re.findall(rf'"output {label}" begins \w+\]\]\n(.*)\n', call.prompt)[0]) for label in "AB"
-    }
-    return filled(call.schema, lambda _: (length["A"] < length["B"]) - (length["A"] > length["B"]))
+    return filled(call.schema, lambda _: longer_output(call.prompt))
 
 
 def test_hosts_have_their_output_compared_with_another() -> None:
@@ -65,11 +64,55 @@ def test_hosts_have_their_output_compared_with_another() -> None:
             found = get_assert(text, {"vars": inputs, "config": config})
             words = {1: "the output", -1: "the other output", 0: "tie"}[won]
             assert (found["score"], found["reason"]) == ((won + 1) / 2, f"preference {words}")
+            own = "AB"[is_swapped(feedback["pair.preference"]["metadata"]["case"])]
+            assert f"to jurors the output was output {own}" in feedback["pair.preference"]["comment"]
         case = case_from_sample(1, "Long words.", against="No.", system="mine")
         heard = [convene("preference", jury).hear_sync(case, again=again) for again in range(6)]
 
     assert [judged.marks["preference"].value for judged in heard] == [1] * 6
     assert len({judged.verdict["preference"].value for judged in heard}) == 2
+
+
+@pytest.mark.parametrize(
+    ("outputs", "best"),
+    [
+        (["No.", "Long words.", "Words."], "1"),
+        (["Same", "Less", "No."], "0 against 1: tie"),
+        (["Long words.", " ", "No."], "0"),
+        (["", " "], "a jury needs a text to judge"),
+    ],
+)
+def test_the_output_that_is_preferred_to_every_other_is_selected(outputs: list[str], best: str) -> None:
+    with ProviderServer(longer) as server:
+        jury = jury_at(server.url, "a", "b", protocol="panel")
+        asked = {"config": {"rubric": "preference", "jury": jury, "question": "q", "basePath": "."}}
+        told = call_api("", asked, {"vars": {"q": "Why?", "outputs": outputs, "criteria": "good"}})
+        runs = [SimpleNamespace(id=number) for number in range(2)]
+        (compare,) = jury_preferences("preference", jury, prefix="jury.")
+        feedback = compare(runs, {"q": "Why?"}, outputs[:2], None)
+
+    assert (told["output"] == best) if len(best) == 1 else (best in told["error"])
+    sizes = [len(text.strip()) for text in outputs[:2]]
+    assert feedback["key"] == "jury.preference"
+    share = None if not any(sizes) else ((sizes[0] > sizes[1]) - (sizes[0] < sizes[1]) + 1) / 2
+    assert feedback["scores"] == {0: share, 1: None if share is None else 1 - share}
+    assert ("tokenUsage" in told) == any(sizes)
+    assert not any(sizes) or told["tokenUsage"]["numRequests"] == 2 * 3, "two jurors of three pairs"
+
+
+def test_a_best_output_needs_one_question_about_pairs() -> None:
+    with ProviderServer(longer) as server:
+        jury = jury_at(server.url, "a", protocol="panel")
+        for rubric, attribute in (
+            (RUBRIC, None),
+            ("preference", "preferance"),
+            ("preference-clinical", None),
+        ):
+            asked = {"config": {"rubric": rubric, "jury": jury, "attribute": attribute}}
+            told = call_api("", asked, {"vars": {"outputs": ["a", "b"]}})
+            assert "select-best needs one attribute of a rubric of pairs" in told["error"]
+        with pytest.raises(VenireError, match="no rubric of pairs"):
+            jury_preferences(RUBRIC, jury)
 
 
 def test_what_is_hung_has_no_value_and_says_why() -> None:
