@@ -98,16 +98,15 @@ def jury_preferences(
             judged, rival = (_field(each, output) for each in outputs)
             good = _field(reference_outputs, reference)
             given = {**inputs, "the other output": rival}
+            share: float | None = None
             try:
                 case = case_from_row(given, judged, good, source=source, against="the other output")
                 mark = sitting.hear_sync(case).marks[attribute]
+                share, comment = mark.share, mark.reason
             except VenireError as error:
                 # LangSmith ends the whole comparison at an error.
-                scores, comment = {own.id: None, other.id: None}, str(error)
-            else:
-                share = mark.share
-                scores = {own.id: share, other.id: None if share is None else 1 - share}
-                comment = mark.reason
+                comment = str(error)
+            scores = {own.id: share, other.id: None if share is None else 1 - share}
             return {"key": f"{prefix}{attribute}", "scores": scores, "comment": comment}
 
         return compare
