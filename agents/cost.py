@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from ..rubrics.yaml_files import load_yaml
-from .model import Reply, Usage
+from .model import FailedTry, Reply, Usage
 
 MILLION = 1_000_000
 
@@ -172,17 +172,26 @@ class Receipt(BaseModel):
     """Those of them for which the provider had stated what cannot be right."""
     by: str = ""
     """The alternate model that gave the answer; empty for the seat's own."""
+    versions: tuple[str, ...] = ()
+    """The model as the provider stated it, where that says more than its name; several where it changed."""
+    failures: tuple[FailedTry, ...] = ()
+    """The tries that brought no reply."""
 
     @model_serializer(mode="wrap")
-    def _without_alternate(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_empty_parts(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = handler(self)
-        if not self.by:
-            del fields["by"]
+        for name in ("by", "versions", "failures"):
+            if not fields[name]:
+                del fields[name]
         return fields
 
     def then(self, later: Receipt) -> Receipt:
         """The receipt of both, one after the other; the answer is the later one's."""
         return self.beside(later).model_copy(update={"seconds": self.seconds + later.seconds, "by": later.by})
+
+    def with_failures(self, failures: Iterable[FailedTry]) -> Receipt:
+        """The receipt with tries that brought no reply."""
+        return self.model_copy(update={"failures": (*self.failures, *failures)})
 
     def plus(self, key: str, reply: Reply) -> Receipt:
         """The receipt with one more call."""
@@ -196,6 +205,8 @@ class Receipt(BaseModel):
             seconds=self.seconds + reply.seconds,
             estimated=self.estimated + bool(reply.estimated),
             implausible=self.implausible + (reply.estimated == "implausible"),
+            versions=_once((*self.versions, reply.version)),
+            failures=(*self.failures, *reply.failures),
         )
 
     def beside(self, other: Receipt) -> Receipt:
@@ -209,9 +220,15 @@ class Receipt(BaseModel):
             seconds=max(self.seconds, other.seconds),
             estimated=self.estimated + other.estimated,
             implausible=self.implausible + other.implausible,
+            versions=_once((*self.versions, *other.versions)),
+            failures=(*self.failures, *other.failures),
         )
 
     @property
     def cost(self) -> Cost:
         """The sum of its calls; with one price unknown, none counts as known."""
         return Cost.total([self])
+
+
+def _once(versions: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, versions)))

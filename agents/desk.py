@@ -266,6 +266,15 @@ class Desk:
         """Ask for it no more."""
         self.rows("UPDATE tasks SET withdrawn_at = ? WHERE id = ? AND done_at IS NULL", time.time(), task.id)
 
+    def has_lapsed(self, person: str, sheet: TaskSheet) -> bool:
+        """Whether nobody waits any more for what she was asked about the same texts."""
+        rows = self.rows(
+            "SELECT content FROM contents JOIN tasks ON hash = sheet WHERE person = ? AND case_id = ? AND withdrawn_at IS NOT NULL",
+            *(person, sheet.case),
+        )
+        texts = set(sheet.exhibits)
+        return any(set(TaskSheet.model_validate_json(content).exhibits) == texts for (content,) in rows)
+
     def seats(self) -> list[SeatedPerson]:
         """Everybody who was asked, with what waits for her and what she gave."""
         rows = self.rows(

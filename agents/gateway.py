@@ -7,7 +7,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from .clients.keys import address_without_secrets
 from .cost import Receipt
 from .model import (
     AccessRefused,
+    FailedTry,
     FormatRefused,
     Message,
     ModelFailure,
@@ -182,7 +183,8 @@ class ModelGateway:
             try:
                 reply = await self.complete(request)
             except ModelFailure as failure:
-                raise FillFailed(failure, self._with_wasted(spent, request)) from None
+                spent = self._with_wasted(spent, request).with_failures(failure.failures)
+                raise FillFailed(failure, spent) from None
             spent = self._with_wasted(spent, request).plus(request.key, reply)
             try:
                 return Filled(self._read(reply, shape, prompt.messages, check), spent)
@@ -299,10 +301,14 @@ class ModelGateway:
     async def _send_with_retries(self, request: Request) -> Reply:
         """Retry: send until answered, with pauses that grow and scatter, a bounded number of times."""
         schedule = RetrySchedule(self._rng)
+        failures: list[FailedTry] = []
         while True:
+            sent_at = time.time()
             try:
-                return await self._send_within_limits(request)
-            except FormatRefused:
+                reply = await self._send_within_limits(request)
+                return _with_tries(reply, request.model, failures) if reply.version or failures else reply
+            except FormatRefused as failure:
+                failures += _failed_tries(failure, sent_at)
                 continue
             except AccessRefused as refused:
                 ends_run = self._meter.budget.ends_at_refusal and not self._alternates
@@ -310,8 +316,10 @@ class ModelGateway:
                     raise self._unreachable(refused) from None
                 raise
             except TransientFailure as failure:
+                failures += _failed_tries(failure, sent_at)
                 pause = schedule.pause(failure)
                 if pause is None:
+                    failure.failures = tuple(failures)
                     raise
                 await self._sleep(pause)
 
@@ -352,6 +360,20 @@ class ModelGateway:
         except UnusableAnswer:
             return {}
         return {name: getattr(read, name) for name in read.model_fields_set}
+
+
+def _with_tries(reply: Reply, model: str, failures: Sequence[FailedTry]) -> Reply:
+    """The reply with the tries before it, and of the stated version what the model's own name does not say."""
+    version = " ".join(name for name in reply.version.split() if not model.endswith(name))
+    return replace(reply, version=version, failures=tuple(failures))
+
+
+def _failed_tries(failure: ModelFailure, sent_at: float) -> list[FailedTry]:
+    """The try that failed; none where something came in the answer's place, which is in the record as a call."""
+    if failure.received is not None:
+        return []
+    seconds = max(0.0, time.time() - sent_at)
+    return [FailedTry(at=sent_at, seconds=seconds, reason=failure.reason, detail=failure.summary)]
 
 
 @lru_cache(maxsize=256)

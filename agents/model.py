@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
 
 from ..rubrics.ballot import AbstentionReason, Schema, Vote
 from ..rubrics.case import Exhibit, Label
@@ -16,6 +19,8 @@ from ..rubrics.rubric import Rubric
 
 MAX_REPLY = 2_000_000
 """Bytes of one reply at the most, where nothing else is said: many times what any ballot has."""
+_NAME = re.compile(r"[\w.:/@+-]{1,80}", re.ASCII)
+"""The form of a model's name: no sentence, which could repeat a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,20 @@ class Usage:
         return self.prompt + self.completion
 
 
+class FailedTry(BaseModel):
+    """A request that brought no reply and was sent again, or given up."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at: float
+    """When it was sent, in seconds since the epoch."""
+    seconds: float
+    """Until it failed, a wait for a slot included."""
+    reason: AbstentionReason
+    detail: str
+    """What went wrong in a few words, none of them the provider's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered, and what it cost."""
@@ -176,6 +195,10 @@ class Reply:
     finish: Literal["stop", "length", "refusal"] = "stop"
     estimated: Estimated = ""
     """Why `usage` is our own estimate; empty where it is the provider's."""
+    version: str = ""
+    """The model as the provider states it; empty where it states none, or none but what was asked for."""
+    failures: tuple[FailedTry, ...] = ()
+    """The tries before it that brought no reply."""
 
 
 Answer = Callable[[tuple[Message, ...], Schema | None], Awaitable[Reply]]
@@ -191,6 +214,8 @@ class ModelFailure(Exception):
 
     received: Reply | None = None
     """What came in the answer's place and has to be paid for like one; None where nothing came, or an error."""
+    failures: tuple[FailedTry, ...] = ()
+    """The tries that brought no reply, this one the last; empty where it was not sent again."""
 
     def __init__(self, reason: AbstentionReason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -234,6 +259,11 @@ class TransientFailure(ModelFailure):
         self.retry_after = retry_after
         self.busy = busy
         """Rate-limited, not down."""
+
+
+def stated_version(model: object, fingerprint: object = None) -> str:
+    """A provider's own name of the model that answered, with the fingerprint of its set-up; what has not the form of a name is left out."""
+    return " ".join(name for name in (model, fingerprint) if isinstance(name, str) and _NAME.fullmatch(name))
 
 
 def reply_too_long(request: Request, received: Reply | None = None) -> ModelFailure:

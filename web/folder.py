@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from ..evals.report.markup import Child, Html, element, shorten
-from ..orchestration.reading.show import models_of
 from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
@@ -133,11 +132,10 @@ class FolderInspector:
     def _cells(self, number: str, inspector: Inspector) -> Sequence[Child]:
         store, arms = inspector.store, inspector.store.arms()
         moments = [progress.last or progress.started for progress in store.arm_progress(since=0.0)]
-        models = dict.fromkeys(model for arm in arms for model in models_of(arm))
         return [
             element("a", {"href": f"./{number}/"}, shorten(self._names[number], 60)),
             datetime.fromtimestamp(max(moments)).strftime("%Y-%m-%d %H:%M") if moments else "–",
-            shorten(", ".join(models), 80),
+            shorten(", ".join(inspector.models()), 80),
             shorten(", ".join(arm.name for arm in arms), 80),
             f"{len(store.case_ids()):,}",
             store.cost().price,

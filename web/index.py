@@ -91,6 +91,15 @@ class Index:
                 found[arm].sums[topic, one, two] = (times, total)
         return {arm.name: found[arm.id] for arm in arms}
 
+    def versions(self) -> dict[int, dict[str, list[str]]]:
+        """By arm's id and seat, the versions of its model that the provider stated."""
+        found: dict[int, dict[str, list[str]]] = {}
+        for arm, seat, version in self.reading.execute(
+            "SELECT arm, one, two FROM sums WHERE topic = 'version'"
+        ):
+            found.setdefault(arm, {}).setdefault(seat, []).append(version)
+        return found
+
     def score_counts(self, arms: list[Arm]) -> ScoreCounts:
         """How often each arm gave each score, by system and attribute."""
         names = {arm.id: arm.name for arm in arms}

@@ -35,7 +35,7 @@ from .summaries import (
 )
 
 FILE = "inspector.sqlite"
-_FORM = f"8 {version('venire')}"
+_FORM = f"9 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 
 SCHEMA = """

@@ -245,7 +245,7 @@ class Inspector:
             beside=beside,
             people=said,
             revisions=revisions,
-            judges=judges_line(read.arm),
+            judges=judges_line(read.arm, read.verdict.transcript),
             calls=self.reader.calls(read.verdict) if self._prompts else None,
         )
         return self._page(case, "case", search, main)
@@ -424,6 +424,12 @@ class Inspector:
             self._worth = (scored, asyncio.create_task(work))
         return self._worth[1]
 
+    def models(self) -> list[str]:
+        """The models that judged, each once, with the versions that their providers stated."""
+        versions = self.index.versions()
+        found = (model for arm in self.store.arms() for model in models_of(arm, versions.get(arm.id, {})))
+        return list(dict.fromkeys(found))
+
     def finder(self) -> Finder:
         return Finder(self.index.reading, (arm.id for arm in self.reader.arms()))
 
@@ -432,7 +438,7 @@ class Inspector:
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]
-        judges = ", ".join(dict.fromkeys(m for arm in self.reader.arms() for m in models_of(arm)))
+        judges = ", ".join(self.models())
         news = (None, None) if self._still else (search, self._reach())
         text = inspector_page(title, self._name, judges, here, *news, pages, *main)
         return web.Response(text=text, content_type="text/html")

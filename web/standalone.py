@@ -76,7 +76,7 @@ def _article(
             read.flags,
             way=redaction_note(store),
             prefix=prefix,
-            judges=judges_line(read.arm),
+            judges=judges_line(read.arm, read.verdict.transcript),
             calls=reader.calls(read.verdict) if prompts else None,
         ),
     )

@@ -21,7 +21,7 @@ from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 from ..budget import BudgetSpent
 from ..cost import Price
-from ..model import AccessRefused, ModelFailure, Reply, Request, TransientFailure, digest
+from ..model import AccessRefused, ModelFailure, Reply, Request, TransientFailure, digest, stated_version
 from ..model_client import ModelClient
 from ..tokens import reported_usage
 from .endpoint import Answer, AnswerTooLong, Endpoint
@@ -456,6 +456,7 @@ class AnthropicBatches(BatchProvider):
             usd=None,
             seconds=seconds,
             finish="refusal" if stop == "refusal" else "length" if stop == "max_tokens" else "stop",
+            version=stated_version(message.get("model")),
         )
 
 

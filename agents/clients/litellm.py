@@ -16,7 +16,15 @@ from typing import Any, Literal
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ..cost import MILLION, Price
-from ..model import AccessRefused, FormatRefused, ModelFailure, Reply, Request, TransientFailure
+from ..model import (
+    AccessRefused,
+    FormatRefused,
+    ModelFailure,
+    Reply,
+    Request,
+    TransientFailure,
+    stated_version,
+)
 from ..model_client import ClientFactory, ModelClient
 from ..tokens import reported_usage
 from .httpx_replies import cap_transport, capped_reply
@@ -322,6 +330,7 @@ def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
         usd=usd,
         seconds=seconds,
         finish="refusal" if refused else "length" if choice.finish_reason == "length" else "stop",
+        version=stated_version(getattr(answer, "model", None), getattr(answer, "system_fingerprint", None)),
     )
 
 

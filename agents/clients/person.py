@@ -72,6 +72,8 @@ class PersonClient(ModelClient):
         task = desk.task_at(self.name, address)
         if task is None:
             sheet = _sheet(desk, subject, properties)
+            if desk.has_lapsed(self.name, sheet):
+                raise self._no_answer()
             desk.add_tasks(self.name, [(address, subject.case, desk.keep(sheet.model_dump_json()))])
             raise Parked(self.name)
         if task.done_at is None:
@@ -79,8 +81,11 @@ class PersonClient(ModelClient):
             if task.withdrawn_at is None and (wait is None or time.time() < desk.asked_at(task) + wait):
                 raise Parked(self.name)
             desk.withdraw(task)
-            raise ModelFailure("no_answer", f"{self.name} gave no answer within {self._settings.wait}")
+            raise self._no_answer()
         return task
+
+    def _no_answer(self) -> ModelFailure:
+        return ModelFailure("no_answer", f"{self.name} gave no answer within {self._settings.wait}")
 
     async def close(self) -> None:
         if self._desk is not None:

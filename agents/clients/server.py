@@ -25,6 +25,7 @@ from ..model import (
     Usage,
     json_text,
     reply_too_long,
+    stated_version,
 )
 from ..model_client import ClientFactory, ModelClient
 from ..tokens import reported_usage
@@ -239,6 +240,7 @@ def chat_reply(raw: bytes, seconds: float) -> Reply | None:
         usd=None,
         seconds=seconds,
         finish="refusal" if refused else "length" if finish == "length" else "stop",
+        version=stated_version(answer.get("model"), answer.get("system_fingerprint")),
     )
 
 

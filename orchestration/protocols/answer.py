@@ -25,7 +25,10 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     try:
         reply, key = await seat.gateway.say((Message("user", question),))
     except ModelFailure as failure:
-        lost = Said(round=1, who=seat.name, about=ABOUT, text=failure.detail, failed=failure.reason)
+        spent = Receipt().with_failures(failure.failures)
+        lost = Said(
+            round=1, who=seat.name, about=ABOUT, text=failure.detail, failed=failure.reason, spent=spent
+        )
         return bench.add_entries(transcript, [lost]).with_stop(Stop(reason="complete"))
     except LimitReached as reached:
         lost = Said(round=1, who=seat.name, about=ABOUT, text="", failed="limit")

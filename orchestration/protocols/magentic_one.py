@@ -133,7 +133,7 @@ class Presider:
                 return reply.text, spent
             self._end_in_silence("refused", reply.text.strip()[:300], spent)
         except ModelFailure as failure:
-            self._end_in_silence(failure.reason, failure.detail, spent)
+            self._end_in_silence(failure.reason, failure.detail, spent.with_failures(failure.failures))
         except LimitReached as reached:
             chat.end(chat.bench.stop_at(reached.limit))
         except Exception as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from textwrap import TextWrapper
+from types import MappingProxyType
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -17,7 +18,18 @@ from ...rubrics.scale import Value, preferred_side, value_words
 from ..deliberate import asked_seats
 from ..protocols.magentic_chat import ledger_words
 from ..record import Arm
-from ..transcript import Abstained, Cast, Checked, Controlled, Decided, Entry, Extracted, Ledger, Said
+from ..transcript import (
+    Abstained,
+    Cast,
+    Checked,
+    Controlled,
+    Decided,
+    Entry,
+    Extracted,
+    Ledger,
+    Said,
+    Transcript,
+)
 from ..verdict import Outcome, Verdict
 from .analysis import Flag
 
@@ -25,11 +37,35 @@ WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
 """The style of a flag, by weight."""
 
 
-def models_of(arm: Arm) -> list[str]:
-    """The models of the seats that an arm asks, each once."""
-    return list(
-        dict.fromkeys(_without_folders(settings.model) for settings in asked_seats(arm.jury).values())
-    )
+SeatVersions = Mapping[str, Collection[str]]
+"""By seat, its model as the provider stated it."""
+
+
+def models_of(arm: Arm, versions: SeatVersions = MappingProxyType({})) -> list[str]:
+    """The models of the seats that an arm asks, each once, with the versions that its provider stated."""
+    stated: dict[str, dict[str, None]] = {}
+    for name, settings in asked_seats(arm.jury).items():
+        model = stated.setdefault(_without_folders(settings.model), {})
+        model.update(dict.fromkeys(versions.get(name, ())))
+    return [f"{model}{_version_words(stated[model])}" for model in stated]
+
+
+def versions_of(transcript: Transcript) -> dict[str, set[str]]:
+    """By seat, the versions of its own model that were stated in a deliberation."""
+    versions: dict[str, set[str]] = {}
+    for entry in transcript.entries:
+        if entry.spent.versions and not entry.spent.by:
+            # A judge's repeats are named judge#2, judge#3.
+            versions.setdefault(entry.speaker.partition("#")[0], set()).update(entry.spent.versions)
+    return versions
+
+
+def _version_words(versions: Collection[str]) -> str:
+    """In brackets, how the provider states a model; how many, where it stated several."""
+    if not versions:
+        return ""
+    number = f"{len(versions)} versions: " if len(versions) > 1 else ""
+    return f" ({number}{' and '.join(sorted(versions))})"
 
 
 def _without_folders(model: str | None) -> str:
@@ -42,12 +78,14 @@ def _without_folders(model: str | None) -> str:
     )
 
 
-def judges_line(arm: Arm) -> str:
-    """Who judged: each model with its temperature and seats, and the hash of the prompts."""
+def judges_line(arm: Arm, transcript: Transcript) -> str:
+    """Who judged: each model with its version, its temperature and seats, and the hash of the prompts."""
     seats_by_model: dict[str, list[str]] = {}
+    versions = versions_of(transcript)
     for name, settings in asked_seats(arm.jury).items():
         warmth = "" if settings.temperature is None else f", temperature {settings.temperature:g}"
-        seats_by_model.setdefault(f"{_without_folders(settings.model)}{warmth}", []).append(name)
+        model = f"{_without_folders(settings.model)}{_version_words(versions.get(name, ()))}{warmth}"
+        seats_by_model.setdefault(model, []).append(name)
     models = "; ".join(f"{model} ({', '.join(seats)})" for model, seats in seats_by_model.items())
     return f"judged by {models} · prompts {str(arm.manifest.get('prompts', 'unknown'))[:12]}"
 

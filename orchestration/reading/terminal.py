@@ -88,7 +88,9 @@ def show_case(
                 texts = None if store.redacted else store.case(case)
                 show_card(claim_card(verdict, of.jury, of.rubric, texts, people=said), console)
                 console.print()
-            console.print(safe(judges_line(of)), style="dim", highlight=False, markup=False)
+            console.print(
+                safe(judges_line(of, verdict.transcript)), style="dim", highlight=False, markup=False
+            )
             judged = store.case(case) if of.rubric.compares else None
             show(
                 verdict,

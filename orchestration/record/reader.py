@@ -78,6 +78,8 @@ class RecordedCall(NamedTuple):
     usage: Usage
     usd: float | None
     seconds: float
+    version: str = ""
+    """The model as the provider stated it, where that says more than its name."""
 
 
 class ArmProgress(NamedTuple):
@@ -232,6 +234,7 @@ class Reader:
                 usage=Usage(prompt, completion, cached),
                 usd=usd,
                 seconds=seconds,
+                version=request.get("came_with", {}).get("version", ""),
             )
             for key, (request, (_, text, finish, prompt, completion, cached, usd, seconds)) in asked.items()
             if all(name in words for part in request["parts"] for name in part[1:] if name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KEPT = {
     "id", "case", "arm", "protocol", "seats", "kind", "purpose", "juror", "attribute", "value", "asked", "saw",
     "reason", "limit", "author", "declared", "who", "about", "to", "answering", "weighed", "exhibit", "confidence",
-    "failed", "first", "orders", "of", "against", "claim", "verdict", "abstained",
+    "failed", "first", "orders", "of", "against", "claim", "verdict", "abstained", "versions",
 }  # fmt: skip
 """The fields whose words are names of seats, attributes, entries and kinds. Every other text is withheld."""
 _KEPT_OF_CASE = {"id", "group", "system", "system_b", "swapped"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ...agents.cost import Cost
-from ...agents.model import Estimated, Reply, Request, Usage, digest, json_text
+from ...agents.model import Estimated, FailedTry, Reply, Request, Usage, digest, json_text
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..transcript import Transcript
@@ -49,10 +49,12 @@ _KEEP = (
 _FORGET = "DELETE FROM unfinished WHERE arm = ? AND case_id = ?"
 _ESTIMATED = get_args(Estimated)
 """What the column of that name holds the index of."""
+_CAME_WITH = ', "came_with": '
+"""What follows it in a call's `request` came with its reply."""
 _COLUMNS = "finish, prompt, completion, cached, usd, seconds, estimated"
-_CALL = f"SELECT text, {_COLUMNS} FROM calls WHERE key = ?"
+_CALL = f"SELECT text, {_COLUMNS}, request FROM calls WHERE key = ?"
 _SEALED_CALL = (
-    f"SELECT words, {_COLUMNS} FROM calls JOIN sealed ON sealed.key = calls.key WHERE calls.key = ?"
+    f"SELECT words, {_COLUMNS}, request FROM calls JOIN sealed ON sealed.key = calls.key WHERE calls.key = ?"
 )
 
 _ADD_CALL = (
@@ -379,7 +381,8 @@ def _writes_of(
         f'["{m.role}", "{_text_hash(m.opening)}", "{_text_hash(m.body)}"]' for m in request.messages
     )
     terms = _terms(request.model, request.settings.text, request.repeat)
-    asked = f'{terms[:-1]}, "parts": [{parts}]}}'
+    came = _came_with(reply)
+    asked = f'{terms[:-1]}, "parts": [{parts}]{came}}}'
     usage = reply.usage
     spent = (
         reply.finish,
@@ -399,6 +402,14 @@ def _writes_of(
     return [*((_ADD_TEXT, (name, json_text(text))) for name, text in texts.items()), call]
 
 
+def _came_with(reply: Reply) -> str:
+    """The version that a reply states and the tries before it, as the last part of a call's `request`; nothing where there are none."""
+    if not reply.version and not reply.failures:
+        return ""
+    came = {"version": reply.version, "failures": [each.model_dump() for each in reply.failures]}
+    return f"{_CAME_WITH}{json.dumps(came)}"
+
+
 def _text_hash(text: str) -> str:
     """The content address of a text; empty for none."""
     return digest(text) if text else ""
@@ -406,7 +417,8 @@ def _text_hash(text: str) -> str:
 
 def _reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
     """The reply in a row of `_CALL`, or of `_SEALED_CALL` with the key that opens it."""
-    text, finish, prompt, completion, cached, usd, seconds, estimated = row
+    text, finish, prompt, completion, cached, usd, seconds, estimated, request = row
+    came = json.loads(request).get("came_with", {}) if _CAME_WITH in request else {}
     return Reply(
         text=json.loads(text) if sealed_with is None else redaction.unseal(text, sealed_with),
         usage=Usage(prompt, completion, cached),
@@ -414,6 +426,8 @@ def _reply_of(row: Row, *, sealed_with: str | None = None) -> Reply:
         seconds=seconds,
         finish=finish,
         estimated=_ESTIMATED[estimated],
+        version=came.get("version", ""),
+        failures=tuple(FailedTry.model_validate(each) for each in came.get("failures", ())),
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 
+from ...agents.model import FailedTry
 from ...evals.report.html import svg
 from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...orchestration.protocols.magentic_chat import ledger_words
@@ -53,13 +55,34 @@ def spoken_lines(
 
 
 def _every_word(entry: Entry, calls: Mapping[str, RecordedCall]) -> Html:
-    """The messages as they were sent and the replies as they came, folded; a try that failed comes before its repair."""
+    """The messages as they were sent and the replies as they came, folded; a try that failed comes before its repair.
+
+    Tries that brought no reply at all are named after them.
+    """
     tries = [calls[key] for key in entry.spent.calls if key in calls]
     return fragment(
         *(
             _call_words(call, f"try {n} of {len(tries)}: " if len(tries) > 1 else "")
             for n, call in enumerate(tries, 1)
-        )
+        ),
+        _failed_tries(entry.spent.failures),
+    )
+
+
+def _failed_tries(failures: Sequence[FailedTry]) -> Html | None:
+    """The tries that brought no reply, folded: when each was sent, how it failed, how long it took."""
+    if not failures:
+        return None
+    number = f"{len(failures)} {'try' if len(failures) == 1 else 'tries'} without a reply"
+    rows = [
+        f"{datetime.fromtimestamp(each.at, UTC):%Y-%m-%d %H:%M:%S} UTC · {each.reason}: {each.detail} · {each.seconds:.2f} s"
+        for each in failures
+    ]
+    return element(
+        "details",
+        {"class": "every-word"},
+        element("summary", None, number),
+        element("ul", None, [element("li", None, row) for row in rows]),
     )
 
 
@@ -67,12 +90,13 @@ def _call_words(call: RecordedCall, which: str) -> Html:
     price = "price unknown" if call.usd is None else f"${call.usd:.4f}"
     cached = f", {call.usage.cached:,} cached" if call.usage.cached else ""
     facts = f"{call.usage.prompt:,} tokens in{cached}, {call.usage.completion:,} out · {call.seconds:.2f} s · {price}"
+    stated = f" ({call.version})" if call.version else ""
     ended = "" if call.finish == "stop" else f" · ended: {call.finish}"
     parts = [*call.messages, ("reply", call.reply)]
     return element(
         "details",
         {"class": "every-word"},
-        element("summary", None, f"{which}every word", quiet(f" {call.model} · {facts}{ended}")),
+        element("summary", None, f"{which}every word", quiet(f" {call.model}{stated} · {facts}{ended}")),
         quiet(f"settings {call.settings}") if call.settings != "{}" else None,
         [
             element(

@@ -60,6 +60,9 @@ class Census:
             self._count("outcome", status, times=number)
         for attribute, outcome in verdict.outcomes.items():
             self._count("decided", attribute, total=float(outcome.method == "decision"))
+        for entry in verdict.transcript.entries:
+            for version in () if entry.spent.by else entry.spent.versions:
+                self._count("version", entry.speaker.partition("#")[0], version)
         cost = verdict.transcript.cost
         for spent, amount in _cost_sums(verdict.transcript, cost):
             self._count("spent", spent, total=amount)

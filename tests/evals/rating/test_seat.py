@@ -221,6 +221,16 @@ def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -
     assert note in parked.stdout
     assert_sealed(project, "c00", "free", note)
     time.sleep(2.2)
+    settled = Desk(project / "both")
+    task = settled.task("ada", 0)
+    assert task is not None
+    settled.withdraw(task)
+    sheet = settled.sheet(task)
+    changed = (sheet.exhibits[0].model_copy(update={"text": "Other words."}), *sheet.exhibits[1:])
+    assert settled.has_lapsed("ada", sheet.model_copy(update={"asked": ("accurate",), "round": 2}))
+    assert not settled.has_lapsed("ada", sheet.model_copy(update={"exhibits": changed}))
+    assert not settled.has_lapsed("bea", sheet)
+    settled.close()
 
     again = run(project, jury, "both", "--jury", str(project / "free.yaml"))
 

@@ -14,6 +14,7 @@ from written_transcripts import IN_NO_TEXT, IN_THE_SOURCE, abstained, cast, tran
 
 from venire import Case, Stop, Transcript, VenireError
 from venire.agents.cost import Receipt
+from venire.agents.model import FailedTry
 from venire.orchestration.record.redaction import (
     RedactedError,
     address_of,
@@ -47,6 +48,22 @@ def test_scores_and_names_stay_and_reasons_become_marks() -> None:
     assert [(bool(MARK.fullmatch(quote.text)), quote.exhibit) for quote in vote.evidence] == [(True, "source"), (True, None)]  # fmt: skip
     # A reason's mark is followed by those of the quotes that it names, so that influence can be computed.
     assert MARK.findall(vote.moved_by) == [MARK.findall(vote.moved_by)[0], vote.evidence[0].text]
+
+
+def test_versions_stay_and_of_failed_tries_the_status_alone() -> None:
+    tries = [
+        FailedTry(at=1.0, seconds=2.0, reason="unavailable", detail=words)
+        for words in ("HTTP 500 canary", "canary")
+    ]
+    spent = Receipt(versions=("a-2024-08-06",)).with_failures(tries)
+    entry = cast("a", {"accurate": 4}).model_copy(update={"spent": spent})
+    kept = redacted([entry]).entries[0].spent
+
+    assert kept.versions == ("a-2024-08-06",)
+    assert [(each.at, each.seconds, each.reason) for each in kept.failures] == [(1.0, 2.0, "unavailable")] * 2
+    assert kept.failures[0].detail == "HTTP 500 (the rest is withheld)" and MARK.fullmatch(
+        kept.failures[1].detail
+    )
 
 
 def test_only_quotes_that_stand_in_the_case_are_followed_in_reasons() -> None:
