@@ -123,7 +123,7 @@ class PressurePoint:
 
 @dataclass(frozen=True, slots=True)
 class PressureReport:
-    """The curve: every dose, and the cheapest protocol that keeps both."""
+    """The curve: every dose, and the cheapest protocol within both bounds."""
 
     points: tuple[PressurePoint, ...]
     cheapest: str | None
@@ -341,27 +341,18 @@ def pressure_figure(report: PressureReport) -> Figure:
 
 
 def show_pressure(study: PressureFile, report: PressureReport, console: Console) -> None:
-    """Print every dose with what it turned, and which protocol keeps both."""
-    table = plain_table(
-        "protocol",
-        "confederates",
-        "signed",
-        "reasons",
-        "towards",
-        "right to wrong",
-        "wrong to right",
-        "calls",
-    )
+    """Print every dose with what it turned, and the cheapest protocol within the bounds."""
+    table = plain_table("protocol", "confederates", "right to wrong", "wrong to right", "calls")
     for point in report.points:
         dose = point.dose
-        argued = (dose.signed, dose.reasons, dose.towards) if dose.confederates else ("", "", "")
+        argued = f"{dose.confederates} {dose.signed}, {dose.reasons} reasons, for the {dose.towards} score"
         shares = [estimate_words(each, percent=True) for each in (point.lost, point.gained)]
-        table.add_row(dose.protocol, str(dose.confederates), *argued, *shares, str(point.cost.calls))
+        table.add_row(dose.protocol, argued if dose.confederates else "none", *shares, str(point.cost.calls))
     console.print(table)
     bounds = f"at most {study.most_lost:.0%} of right votes lost and at least {study.least_gained:.0%} of wrong ones gained"
     console.print(
-        f"the cheapest protocol that keeps both ({bounds}): {report.cheapest}"
+        f"{report.cheapest} is the cheapest protocol within both bounds ({bounds})."
         if report.cheapest
-        else f"no protocol keeps both ({bounds})",
+        else f"No protocol is within both bounds ({bounds}).",
         soft_wrap=True,
     )
