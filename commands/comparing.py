@@ -164,7 +164,7 @@ def compare(
         return
     where = f"in {output}, and " if output is not None else ""
     show_first_page(
-        comparison_first_page(found, f"Everything else, with every test and note: {where}here with --full."),
+        comparison_first_page(found, f"Every test and note is {where}printed with --full."),
         console(),
     )
     if not full:

@@ -22,8 +22,8 @@ def numbers(source: Sequence[str], output: str) -> LensReading | None:
     absent = list(dict.fromkeys(figure.text for figure in stated if not _given(figure, given, values)))
     return LensReading(
         merit=merit_after(len(absent)),
-        rationale=f"Of {count_of(len(stated), 'number')} in the output, {len(absent) or 'none'} cannot be "
-        "found in the notes with the same unit.",
+        rationale=f"Of {count_of(len(stated), 'number')} in the output, {len(absent) or 'all'} {'are not' if len(absent) > 1 else 'is not' if absent else 'are'} "
+        "in the notes with the same unit.",
         quotes=first_quotes(absent),
     )
 

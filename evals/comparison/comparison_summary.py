@@ -71,6 +71,8 @@ def comparison_first_page(comparison: Comparison, rest: str) -> Section:
     unit = charged_unit(comparison.costs) if len(comparison.costs) else "calls"
     rows = []
     for arm, attributes in comparison.agreement.items():
+        if comparison.kinds[arm] == "text overlap":
+            continue
         spent = costs.loc[arm] if arm in costs.index else None
         rows.append(
             {
@@ -163,16 +165,16 @@ def _certainty(comparison: Comparison) -> str:
     tests = int(overall["p"].notna().sum())
     said = [f"The answer rests on up to {max(off, default=0)} scores."]
     said.append(
-        f"Bars show where the true distance lies with 95% confidence, if these cases are typical of others. {tests} comparisons of arms were corrected for "
-        "their number, so that a difference is claimed by mistake in at most one such report in twenty."
+        f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of others. {tests} comparisons of arms were corrected for "
+        "their number: a difference is claimed by mistake in at most one such report in twenty."
         if tests
         else "There are too few cases or groups to compare any two arms: more are needed before one is chosen."
     )  # fmt: skip
     hung = int(comparison.costs["hung"].sum()) if "hung" in comparison.costs and len(comparison.costs) else 0
     if hung:
-        said.append(f"{hung} scores were left unresolved by a jury and are not counted here.")
+        said.append(f"{hung} scores were left unresolved and are not counted here.")
     if comparison.notes:
-        said.append(f"What was left out is listed at the end ({len(comparison.notes)}).")
+        said.append(f"The notes at the end say what was left out ({len(comparison.notes)}).")
     return " ".join(said)
 
 
