@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -56,6 +57,7 @@ class DeliberationSpan:
         logs: Any = import_module("opentelemetry._logs")
         shown = {name: value for name, value in attributes.items() if value is not None}
         record = logs.LogRecord(
+            timestamp=time.time_ns(),
             event_name=event,
             attributes={**self._known, **shown},
             severity_number=logs.SeverityNumber.INFO,

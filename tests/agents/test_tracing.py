@@ -206,6 +206,7 @@ def test_a_traced_and_redacted_run_writes_its_spans_to_a_file_without_a_word_of_
         "gen_ai.evaluation.result": 4,
         "venire.ballot": 12,
     }
+    assert min(event["timestamp"] for event in events) >= min(span["start_time"] for span in spans)
     assert sum(span["name"] == "deliberate" for span in spans) == 4
     assert sum(span["name"].startswith("chat ") for span in spans) == len(server.calls) == 12
     assert not any(word in text for word in ("fever", "Summary", "case-", "Filler", "Bearer"))
