@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--systems", metavar="A,B", help="Estimate system A's mean minus B's; cases of one group are paired."
 )
-@click.option(
-    "--against", metavar="ARM", help="Estimate how much further from people the jury is than this arm."
-)
+@click.option("--against", metavar="ARM", help="Estimate the jury's distance from people minus this arm's.")
 @REFERENCE
 @JSON
 @sheet_option("human")

@@ -113,7 +113,7 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
 )
 @click.option(
     "--speaker",
-    help="The speaker to align (default: everybody, or the one that the format names).",
+    help="The speaker to align (default: the one that the format names, else everybody).",
 )
 @click.option("--name", help="Name of the consultation (default: the file's name).")
 @click.option(

@@ -55,7 +55,7 @@ _SERVED = (
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed for who rates what, in which order."
 )
-@click.option("--close", is_flag=True, help="Write the files and close all links.")
+@click.option("--close", is_flag=True, help="Write the files and make all links invalid.")
 @with_options(*_SERVED)
 def rate(cases: Path | str, output: Path, **options: Any) -> None:
     """Have people rate CASES, a file or a run, in the browser, until Ctrl-C.
@@ -88,7 +88,7 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
 @click.option(
     "--as", "people", multiple=True, required=True, metavar="NAME", help="The person in the seat; repeatable."
 )
-@click.option("--close", is_flag=True, help="Close all links of this run.")
+@click.option("--close", is_flag=True, help="Make all links of this run invalid.")
 @with_options(*_SERVED)
 def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None:
     """Serve the ballots of RUN that wait for a person, until Ctrl-C. `venire run` goes on with what she sent."""

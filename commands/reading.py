@@ -84,7 +84,7 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
     cls=Registered,
     group="venire.exports",
     required=True,
-    help="site (the whole inspector as files), or a format, some of them of the graph",
+    help="site (the whole inspector as files), or one of these formats",
 )
 @click.option(
     "-o",

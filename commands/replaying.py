@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "--leaving",
     multiple=True,
     metavar="SEAT",
-    help="A seat leaves at --from-round; its earlier votes remain.",
+    help="Seat that leaves at --from-round; its earlier votes remain.",
 )
 @click.option(
     "--seat",

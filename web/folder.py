@@ -194,7 +194,7 @@ class FolderInspector:
         }  # fmt: skip
         furthest = sorted(apart, key=lambda case: (-max(map(abs, apart[case].values()), default=0.0), case))
         scores = [each for case in apart.values() for each in case.values()]
-        told = f"{len(apart):,} cases with scores of both; {scores.count(0.0):,} of {len(scores):,} scores are the same"
+        told = f"{len(apart):,} cases scored in both runs; {scores.count(0.0):,} of {len(scores):,} scores are the same"
         rows = [
             [
                 element("a", {"href": _address(one, two, id=case)}, shorten(case, 60)),

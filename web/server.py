@@ -174,7 +174,7 @@ class Inspector:
                 "w",
                 self._why_they_moved,
                 there=lambda: self._controls is not None,
-                absent="Start the inspector with --controls CHILD to see why jurors moved.",
+                absent="Start the inspector with --controls RUN to see why jurors moved.",
             ),
         )
 

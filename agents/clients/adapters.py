@@ -60,9 +60,7 @@ def adapter_hashes(jury: Jury, *, presided: bool) -> dict[str, str]:
 def read_adapter(path: Path) -> Adapter:
     """The adapter in a file; a `VenireError` where it is not one."""
     if not path.is_file():
-        raise VenireError(
-            f"no adapter at {path}", remedy="write it as adapter: PATH.gguf, relative to the jury file"
-        )
+        raise VenireError(f"no adapter at {path}", remedy="set adapter: PATH.gguf, relative to the jury file")
     status = path.stat()
     return _read(path, status.st_mtime_ns, status.st_size)
 

@@ -65,7 +65,7 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     cell = row, jurors.get_indexer(labelled_votes["juror"])
     if len(np.unique(row * len(jurors) + cell[1])) < len(row):
         raise InvalidRatings(
-            "a juror voted on a case more than once", remedy="give where each juror stands in the end"
+            "a juror voted on a case more than once", remedy="give each juror's final position"
         )
     values = labelled_votes["value"].to_numpy()
     wide = np.full((len(cases), len(jurors)), np.nan, dtype=object if values.dtype == object else float)

@@ -247,7 +247,7 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
         titles = [f"{r.name} version {r.version}" for r in (rubric, saved.rubric)]
         difference = " in other words" if titles[0] == titles[1] else ""
         raise DoesNotFit(
-            f"{arm.name} was asked by the rubric {titles[0]}{difference}; the calibration was made for {titles[1]}",
+            f"{arm.name} was asked with the rubric {titles[0]}{difference}; the calibration was made for {titles[1]}",
             remedy="calibrate again on cases scored under this rubric",
         )
     settings: list[tuple[str, object, object]] = [

@@ -120,7 +120,7 @@ def _answer_sentences(comparison: Comparison) -> list[str]:
     if known:
         low, high = min(known), max(known)
         span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
-        said.append(f"People are {span} points away from one another.")
+        said.append(f"People are {span} points away from one another on average.")
     floor = comparison.floor
     constant = comparison.agreement[floor][OVERALL]["mae"]
     nearer = constant.defined and constant.value < arms[best].value

@@ -51,8 +51,8 @@ class Shift:
             return f"A shift could not be tested for: {self.note}."
         if self.found:
             return (
-                f"The other cases differ from the labelled ones ({self.signal}: distance {self.distance:.2f}, {p_words(self.p)}): the labelled "
-                "ones are not a random draw of them, so the certificate may not hold for them; label some of them at random."
+                f"The unlabelled cases differ from the labelled ones ({self.signal}: distance {self.distance:.2f}, {p_words(self.p)}). So the "
+                "labelled cases are not a random draw, and the certificate may not hold. Label some of the other cases at random."
             )
         return (
             f"No shift was seen between the labelled cases and the others ({p_words(self.p)}); a shift that leaves scores, signals and systems "

@@ -342,7 +342,7 @@ class Sitting:
         except BudgetSpent as spent:
             raise VenireError(
                 f"case {case.id!r} was not heard: {spent.limit} is reached",
-                remedy="raise it; with record=, what was paid for is kept and not paid for again",
+                remedy="raise the limit; with record=, finished calls are kept and not paid for again",
             ) from None
 
     async def _recorded_judgement(self, store: Store, case: Case, again: int) -> Judgement:

@@ -186,7 +186,8 @@ def _check_names(raters: Sequence[str]) -> None:
     for name in raters:
         if not name or len(name) > _LONGEST_NAME or not name.isprintable() or csv_cell(name) != name:
             raise VenireError(
-                f"{name[:40]!r} is not a valid name for a rater", remedy="write --raters abel,boyd"
+                f"{name[:40]!r} is not a valid name for a rater",
+                remedy="use plain words, such as --raters abel,boyd",
             )
         if name.casefold() == "coordinator":
             raise VenireError(f"{name!r} has a link already", remedy="give the rater another name")

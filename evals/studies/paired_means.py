@@ -20,7 +20,7 @@ from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.proportion import wilson
 from .jury_search import mean_credit
 
-ALIKE = "they do not differ on any case"
+ALIKE = "both are the same on every case"
 """The note of a difference that is zero on every case."""
 
 

@@ -130,7 +130,7 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
     """
     if isinstance(scenario.scorer, JudgedScorer):
         raise VenireError(
-            f"{scenario.name} is scored by a jury, which must be asked",
+            f"{scenario.name} needs a jury's scores",
             remedy="add it to a suite with the outputs as its systems: venire suite run SUITE.yaml",
         )
     if all(case.target is None for case in cases):

@@ -148,7 +148,7 @@ def _seat_changes(who: str, before: Manifest, now: Manifest) -> Iterator[str]:
     if persona != other:
         named = (other or persona or {}).get("name", "")
         same = persona and other and persona["name"] == other["name"]
-        yield f"persona {named} of {who} changed" if same else f"{who} has another persona: {named}"
+        yield f"persona {named} of {who} changed" if same else f"{who} has a different persona: {named}"
     for part in now:
         if part != "persona" and before.get(part) != now[part]:
             yield f"{part} of {who} changed from {before.get(part)} to {now[part]}"

@@ -48,7 +48,7 @@ def test_lists_opens_and_holds_side_by_side(folder: Path) -> None:
     assert len(runs) == 2 and "not read: " in listed and "stances: accurate " in listed
     assert all(answer.status == 200 for answer in opened)
     assert 'href="./.."' in opened[0].text
-    assert "6 cases with scores of both; 12 of 12 scores are the same" in beside
+    assert "6 cases scored in both runs; 12 of 12 scores are the same" in beside
     assert case.status == 200 and "differ on 0 of 2 attributes" in case.text
     assert away == [404] * 4
 

@@ -224,7 +224,7 @@ def _alike(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
         for (one, two), (times, alike) in pairs.items()
         if times
     ]  # fmt: skip
-    return _foldable(f"How often two arms agree: {len(told)} pairs", len(told) > OPEN_ARMS, told)
+    return _foldable(f"Agreement between arms ({len(told)} pairs)", len(told) > OPEN_ARMS, told)
 
 
 def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:

@@ -56,7 +56,7 @@ def differences_section(differences: Sequence[Difference], total: int, *, readin
         )
         for each in differences
     ]  # fmt: skip
-    link = element("a", {"href": "./people"}, f"all {total:,} scores that people rated too")
+    link = element("a", {"href": "./people"}, f"all {total:,} scores with people's ratings")
     return fragment(
         heading("Where verdicts and people differ most"),
         element("ol", {"class": "look"}, items) if items else _no_difference(reading),
@@ -89,7 +89,7 @@ def people_view(
     shown = rows[(search.page - 1) * PAGE :][:PAGE]
     names = dict.fromkeys(name for arm in arms for name in arm.rubric.names)
     return fragment(
-        element("div", {"class": "head"}, element("h1", None, "Verdicts and people"), element("p", {"class": "quiet"}, f"{len(rows):,} scores that people rated too")),
+        element("div", {"class": "head"}, element("h1", None, "Verdicts and people"), element("p", {"class": "quiet"}, f"{len(rows):,} scores with people's ratings")),
         [element("p", {"class": "calm"}, note) for note in people.notes],
         element(
             "form",
@@ -169,7 +169,7 @@ def _case_address(each: Difference) -> str:
 
 
 def _no_difference(reading: bool) -> Html:
-    told = "Reading the record: they appear here as they are found." if reading else "No score of this run was rated by people."  # fmt: skip
+    told = "Reading the record: they appear here as they are found." if reading else "People's ratings cover no score of this run."  # fmt: skip
     return element("p", {"class": "calm"}, told)
 
 

@@ -611,4 +611,4 @@ def test_values_that_are_all_the_same_are_no_certainty() -> None:
     assert (same.difference.low, same.difference.high) == pytest.approx((-0.2775, 0.2775), abs=1e-4), (
         "Wilson's, of 0 of 10: so many others may differ"
     )
-    assert (same.p, same.difference.note) == (1, "they do not differ on any case")
+    assert (same.p, same.difference.note) == (1, "both are the same on every case")

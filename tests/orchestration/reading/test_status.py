@@ -112,7 +112,7 @@ def test_a_changed_persona_model_or_limit_is_named(tmp_path: Path) -> None:
         (tmp_path / "jury.yaml").write_text(json.dumps(jury))
         ended = venire(*command, cwd=tmp_path)
 
-    assert "bench: seat a has another persona: skeptic since this run began" in ended.stderr
+    assert "bench: seat a has a different persona: skeptic since this run began" in ended.stderr
     assert "bench: model of seat b changed from server/b to server/d" in ended.stderr
     assert "bench: quorum changed" in ended.stderr
     assert len(server.calls) == 12 + 8, "seat c is asked nothing new"
