@@ -117,7 +117,7 @@ def test_a_shift_is_seen_and_none_is_seen_where_there_is_none() -> None:
     ]
     assert np.mean(np.array(p) < 0.05) <= 0.12
     moved = shift_test(sample(0, 60), sample(0.8, 200), np.arange(60), np.arange(200), RNG(0))
-    assert moved.found and moved.signal == "confidence" and "not a random draw of them" in moved.sentence
+    assert moved.found and moved.signal == "confidence" and "not a random draw" in moved.sentence
     systems = [np.array(["A"] * 55 + ["B"] * 5), np.array(["A"] * 100 + ["B"] * 100)]
     mixed = shift_test(
         {**sample(0, 60), "system": systems[0]},
