@@ -115,7 +115,7 @@ def jackknife_spread(
     if not np.isfinite(centre):
         return f"{value:.3g} is at the end of the scale"
     if not np.isfinite(scores).all():
-        return "without one of them there is no value, or one at the end of the scale"
+        return "without one case or group the value is undefined, or at the end of its scale"
     squared = (scores - counts @ scores / clusters) ** 2
     square_sum, fourth_sum = float(counts @ squared), float(counts @ squared**2)
     if square_sum <= clusters * (HAIR * max(1.0, abs(centre))) ** 2:

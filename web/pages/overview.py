@@ -68,12 +68,12 @@ def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
 def _effects(effects: Mapping[str, str] | None) -> Html:
     """One line an arm: its verdicts against the count of its own blind ballots."""
     if effects is None:
-        return quiet("being computed: open this page again in a moment")
+        return quiet("This is being computed. Open the page again in a moment.")
     lines = [
         element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
     ]
     return fragment(
-        element("ul", {"class": "causes"}, lines), quiet("verdicts less the count of the same seats' blind ballots, against people")
+        element("ul", {"class": "causes"}, lines), quiet("Final verdicts compared with a count of the same seats' blind ballots, both against people.")
     )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def _looks(looks: Sequence[Row], reach: Reach) -> Html:
     flagged = [row for row in looks if row.flags]
     if not flagged:
         told = (
-            "Reading the record: flags appear here as they are found."
+            "The record is being read: flags appear here as they are found."
             if reach.reading_flags
             else "No deliberation was flagged."
         )
@@ -148,7 +148,7 @@ def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
     common = [kind for kind in KINDS if counts.get(kind, 0) and kind not in rare]
     return fragment(
         element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in rare]) if rare else None,
-        element("details", {"class": "folded"}, element("summary", None, f"on half of the cases or more: {len(common)} kinds of flag"),
+        element("details", {"class": "folded"}, element("summary", None, f"{len(common)} kinds of flags that half of the cases or more have"),
                 element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in common])) if common else None,
     )  # fmt: skip
 
@@ -254,15 +254,15 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
         element(
             "div",
             {"class": "panels"},
-            _panel("What splits the jury", "first votes apart, share of the scale", _bars(census.splits())) if census.splits() else None,
-            _panel("Harsh or lenient", "first votes against the other jurors", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
+            _panel("What splits the jury", "Mean distance between jurors' first votes, as a share of the scale.", _bars(census.splits())) if census.splits() else None,
+            _panel("Harsh or lenient", "Mean distance of a juror's first votes from the other jurors'.", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
                    _leaning_table(census)) if len(jurors) > 1 else None,
-            _panel("Who moved towards whom", "arrows point to the juror that was read; only controls say why a juror moved", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
+            _panel("Who moved towards whom", "Arrows point to the juror that was read. Only controls say why a juror moved.", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,
-            _panel("Who conforms", "moved to the majority without new evidence, as a share of the times outnumbered", _bars(census.conformers()))
+            _panel("Who conforms", "How often a juror moved to the majority without new evidence, as a share of the times it was outnumbered.", _bars(census.conformers()))
             if census.conformers() else None,
             element("div", {"class": "panel broad"}, element("h3", None, "Coming together"),
-                    element("p", {"class": "quiet"}, "mean spread after each round"), element("div", {"class": "curves"}, curves)) if curves else None,
+                    element("p", {"class": "quiet"}, "Mean spread of votes after each round."), element("div", {"class": "curves"}, curves)) if curves else None,
         ),
     )  # fmt: skip
 

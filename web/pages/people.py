@@ -169,7 +169,7 @@ def _case_address(each: Difference) -> str:
 
 
 def _no_difference(reading: bool) -> Html:
-    told = "Reading the record: they appear here as they are found." if reading else "People's ratings cover no score of this run."  # fmt: skip
+    told = "The record is being read: scores appear here as they are found." if reading else "People's ratings cover no score of this run."  # fmt: skip
     return element("p", {"class": "calm"}, told)
 
 

@@ -74,7 +74,7 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
             element(
                 "section",
                 {"class": "audit"},
-                heading(more.title, quiet("won by the row's system, a tie as half")),
+                heading(more.title, quiet("Share of pairs that the row's system won; a tie counts half.")),
                 table_view("matrix", records(system_matrix(report))),
                 element("ul", {"class": "advice"}, [element("li", None, said) for said in more.sentences]),
                 _foldable("win rates", rates),
