@@ -46,22 +46,22 @@ class SpokenMessage(BaseModel):
     """A text, or parts: what is no text is named by its type."""
     name: str | None = None
     refusal: str | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ToolCall, ...] | None = ()
     function_call: Call | None = None
     """As messages had it before there were several calls."""
     tool_call_id: str | None = None
 
-    @field_validator("tool_calls", mode="before")
+    @field_validator("tool_calls")
     @classmethod
-    def _no_calls(cls, value: Any) -> Any:
-        return () if value is None else value
+    def _no_calls(cls, value: tuple[ToolCall, ...] | None) -> tuple[ToolCall, ...]:
+        return value or ()
 
     @property
     def calls(self) -> Iterator[Call]:
         """The tools that it calls."""
         if self.function_call is not None:
             yield self.function_call
-        for each in self.tool_calls:
+        for each in self.tool_calls or ():
             yield from filter(None, (each.function, each.custom))
 
     @property

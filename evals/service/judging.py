@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError, to_json
 
 from ...orchestration.deliberate import models_line
 from ...orchestration.reading.export import verdicts
@@ -22,6 +22,7 @@ from ...orchestration.record import Location, Store
 from ...orchestration.record.manifest import case_fingerprint
 from ...personas.jury import Jury
 from ...rubrics.case import Case
+from ...rubrics.conversation import SpokenMessage
 from ...rubrics.rubric import Rubric
 from ..plugins.judgement import Judgement
 from ..plugins.sitting import Sitting, convene
@@ -61,24 +62,39 @@ class _CaseFields(BaseModel):
     metadata: dict[str, Any] = Field(
         default_factory=dict, description="Kept with the case, never shown to a juror."
     )
+    messages: tuple[SpokenMessage, ...] = Field(
+        default_factory=tuple,
+        min_length=1,
+        description="A conversation or a trajectory in OpenAI's chat format, tool calls included: what came before the output, or what is judged.",
+    )
 
     def case(self) -> Case:
         """The case; without an id, the same words get the same one."""
-        parts = {name: part for name, part in self.model_dump(exclude={"id"}).items() if part}
-        fields = self.model_dump(exclude={"id", "metadata"}).items()
+        parts = {name: part for name, part in self if part and name != "id"}
+        unhashed = {"id", "metadata"} if self.messages else {"id", "metadata", "messages"}
+        fields = self.model_dump(exclude=unhashed).items()
         # Records know their cases by this: the order is a part of it.
         words = to_json(dict(sorted(fields, key=lambda field: not field[0].startswith("output"))))
-        return self._of({"id": self.id or f"case-{hashlib.sha256(words).hexdigest()[:16]}", **parts})
-
-    def _of(self, parts: dict[str, Any]) -> Case:
-        return Case(**parts)
+        return Case.from_row({"id": self.id or f"case-{hashlib.sha256(words).hexdigest()[:16]}", **parts})
 
 
 class CaseRequest(_CaseFields):
-    """A case to be judged. Only `output` is required; jurors see `reference` only if the rubric asks for it."""
+    """A case to be judged. It needs `output`, or `messages` to judge; jurors see `reference` only if the rubric asks for it."""
 
-    output: Text = Field(description="The text under judgement.")
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["output"]}, {"required": ["messages"]}]}
+    )
+
+    output: Text = Field(
+        default_factory=str, description="The text under judgement; without it, the messages are."
+    )
     system: str | None = Field(None, description="Who produced the output. Jurors never see it.")
+
+    @model_validator(mode="after")
+    def _has_something_to_judge(self) -> Self:
+        if not self.output and not self.messages:
+            raise PydanticCustomError("missing", "output: Field required, or messages")
+        return self
 
 
 class PairRequest(_CaseFields):
@@ -88,9 +104,6 @@ class PairRequest(_CaseFields):
     output_b: Text = Field(description="The other text.")
     system_a: str | None = Field(None, description="Who produced output_a. Jurors never see it.")
     system_b: str | None = Field(None, description="Who produced output_b. Jurors never see it.")
-
-    def _of(self, parts: dict[str, Any]) -> Case:
-        return Case.from_row(parts)
 
 
 def case_request(rubric: Rubric) -> type[CaseRequest] | type[PairRequest]:
@@ -104,7 +117,7 @@ def read_case(body: bytes, rubric: Rubric) -> Case:
     Raises:
         RequestError: 400 if the body is not JSON, 422 if it is not a valid case.
     """
-    keys = "the keys output_a and output_b" if rubric.compares else "the key output"
+    keys = "the keys output_a and output_b" if rubric.compares else "the key output or messages"
     model = case_request(rubric)
     return read_body(model, body, f"a JSON object with {keys}", "a case as GET /openapi.json has it").case()
 
@@ -120,7 +133,8 @@ def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> B
         RequestError: 400 if the body is not JSON, 422 if it does not fit.
     """
     try:
-        return model.model_validate_json(body)
+        # A model's own strictness does not reach the models within it; the description says what every one of them takes.
+        return model.model_validate_json(body, strict=model.model_config.get("strict"))
     except ValidationError as error:
         detail = error.errors()[0]
         if detail["type"] == "json_invalid":

@@ -2,7 +2,7 @@
 
 A dynamic programme chooses groups of consecutive utterances and segments. A group earns two points for each word that both sides have
 in the same order and pays for every word, for every further piece it joins, and for standing away from its time; what is
-left out pays a little too. Texts without a word in common are one group only right beside a group that shares words. So a fragment joins the utterance whose words it has, and a stray one stays alone.
+left out pays a little too. Texts without a word in common are never a group. So a fragment joins the utterance whose words it has, and a stray one stays alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SKIP_COST = 0.6
 JOIN_COST = 0.35
 """For each piece beyond the first on either side."""
 PAIR_GAIN = 0.6
-"""For a group as such: a short answer that was misheard is likelier misheard than both lost and invented."""
+"""For a group as such: a short answer is likelier misheard in part than both lost and invented."""
 TIME_COST, TIME_CAP, TIME_SLACK = 0.5, 4.0, 1.5
 """A second that a segment lies outside its utterances' time, beyond the slack; at most the cap."""
 STEADY = 5.0
@@ -50,40 +50,13 @@ def lexical_alignment(alignment: Alignment) -> Alignment:
     offset = _clock_offset(alignment, groups, said_words)
     if offset is not None:
         groups = _best_groups(len(said_words), len(heard_words), _gains_less_time(alignment, gains, offset))
-    groups = _without_strangers(groups, said_words, heard_words)
     return alignment.model_copy(update={"groups": groups, "aligner": "lexical"})
 
 
-def _without_strangers(
-    groups: Sequence[AlignedGroup], said_words: Sequence[Sequence[str]], heard_words: Sequence[Sequence[str]]
-) -> tuple[AlignedGroup, ...]:
-    """The groups less those whose sides have no word in common, unless they stand right beside one that has.
-
-    A short answer that was wholly misheard is known by its neighbours alone.
-    """
-    same_words = _SameWords(word for words in heard_words for word in words)
-    shared = [
-        group
-        for group in groups
-        if not same_words.places([word for place in group.said for word in said_words[place]]).keys().isdisjoint(
-            word for place in group.heard for word in heard_words[place]
-        )
-    ]  # fmt: skip
-    ends = {(group.said[-1], group.heard[-1]) for group in shared}
-    starts = {(group.said[0], group.heard[0]) for group in shared}
-    return tuple(
-        group
-        for group in groups
-        if group in shared
-        or (
-            (group.said[0] - 1, group.heard[0] - 1) in ends
-            or (group.said[-1] + 1, group.heard[-1] + 1) in starts
-        )
-    )
-
-
 def _content(text: str) -> list[str]:
-    return [word for word in spoken_words(text) if word not in FILLERS]
+    """The words that a text is known by: without fillers, unless it has nothing else."""
+    words = ["okay" if word == "ok" else word for word in spoken_words(text)]
+    return [word for word in words if word not in FILLERS] or words
 
 
 def _window(said_words: Sequence[Sequence[str]], heard_words: Sequence[Sequence[str]]) -> Window:
@@ -160,7 +133,7 @@ def _gains(said_text: Sequence[Sequence[str]], heard_text: Sequence[Sequence[str
                         row = (row + hit | row - hit) & mask
                     length += len(heard_text[start + count - 1])
                     common = len(words) - row.bit_count()
-                    if not common and size + count > 2:
+                    if not common:
                         continue
                     gain = 2 * common - WORD_COST * (len(words) + length) - JOIN_COST * (size + count - 2)
                     gains.setdefault((place, start), []).append((size, count, gain + PAIR_GAIN))

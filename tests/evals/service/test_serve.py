@@ -29,7 +29,9 @@ from served_jury import CASE, TOKEN, Served, ask, asked, served
 
 from venire.evals.service.connections import AllowedHosts
 from venire.evals.service.judging import AnswerCache
-from venire.rubrics.case import is_swapped
+from venire.orchestration.record import Store
+from venire.orchestration.record.manifest import case_fingerprint
+from venire.rubrics.case import Case, is_swapped
 
 
 def wait_for(seen: Callable[[], object]) -> None:
@@ -88,6 +90,32 @@ def test_two_outputs_are_compared_and_one_is_refused(tmp_path: Path) -> None:
     assert described["components"]["schemas"]["Case"]["required"] == ["output_a", "output_b"]
 
 
+def test_a_trajectory_is_judged_whole_and_a_conversation_comes_before_an_output(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "look_up", "arguments": '{"day": 3}'}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "How is the patient?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "Fever of 38."},
+        {"role": "assistant", "content": "Feverish.", "tool_calls": None},
+    ]
+    with served(tmp_path, jury_of(SCORES)) as (server, provider):
+        answers = asked(server, {"messages": messages}, {"messages": messages[:3], "output": "Well."})
+        again = asked(server, {"messages": messages, "id": answers[0][1]["case"]})
+        whole, last = (
+            "\n".join(each.prompt for each in provider.calls if word in each.prompt)
+            for word in ("Feverish.", "Well.")
+        )
+
+    assert [status for status, _ in (*answers, *again)] == [200] * 3
+    assert len(provider.calls) == 2 * 3, "what was heard is not heard again"
+    assert "Turn 2, assistant calls look_up:" in whole and "Turn 4, assistant:" in whole
+    assert "Turn 3, tool" in last and "Feverish." not in last
+    case = Case.from_row({"id": answers[0][1]["case"], "messages": messages})
+    record = Store.read(tmp_path / "out")
+    assert record.case(case.id, case_fingerprint(case)), "it is known as `run` knows it"
+    record.release()
+
+
 def test_hung_is_a_status_and_never_a_number(tmp_path: Path) -> None:
     refusing = jury_of({"a": Refusal(), "b": Refusal(), "c": 2})
     with served(tmp_path, refusing, quorum=2) as (server, _):
@@ -124,6 +152,9 @@ def test_without_its_token_nothing_is_served_but_the_description(tmp_path: Path)
         ({"output": ""}, 422),
         ({"output": " \n"}, 422),
         ({"output": 3}, 422),
+        ({"messages": []}, 422),
+        ({"messages": [{"role": "nobody", "content": "x"}]}, 422),
+        ({"output": None, "messages": [{"role": "user", "content": "x"}]}, 422),
         ({"output": "x", "label": "kept from jurors"}, 422),
         ({"output": "x", "id": " "}, 422),
         ({"output": "x", "id": "x" * 513}, 422),

@@ -133,7 +133,7 @@ def test_the_lexical_aligner_on_the_released_calls() -> None:
         assert refine(aligned) == aligned
     said, heard = sum(each.said for each in found), sum(each.heard for each in found)
 
-    assert 1 - sum(len(each.wrong_utterances) for each in found) / said >= 0.95
+    assert 1 - sum(len(each.wrong_utterances) for each in found) / said >= 0.97
     assert 1 - sum(len(each.said_errors) for each in found) / said >= 0.97
     assert 1 - sum(len(each.heard_errors) for each in found) / heard >= 0.97
     assert slowest < 5
@@ -147,11 +147,11 @@ def test_texts_without_a_word_in_common_are_not_paired() -> None:
 
     assert lexical_alignment(alignment(["No."], ["Yes."])).groups == ()
     assert lexical_alignment(alignment(["Yes.", "Stop it.", "Why?"], ["Fine.", "Carry on."])).groups == ()
-    # A misheard answer is known by what stands beside it.
-    beside = lexical_alignment(
-        alignment(["Do you take any pills?", "No."], ["Do you take any pills?", "Now"])
-    )
-    assert len(beside.groups) == 2
+    asked = "Do you take any pills?"
+    beside = lexical_alignment(alignment([asked, "Yeah.", "Mm."], [asked, "hi", "so"]))
+    assert [(each.said, each.heard) for each in beside.groups] == [((0,), (0,))]
+    spelt = lexical_alignment(alignment(["OK.", "Um.", "Bye."], ["okay", "um", "bye"]))
+    assert len(spelt.groups) == 3, "two spellings of one word, and a filler that is all there is"
 
 
 def planted(seed: int, count: int = 60) -> tuple[Alignment, tuple[AlignedGroup, ...]]:
