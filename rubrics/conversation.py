@@ -84,7 +84,7 @@ def conversation_text(messages: Sequence[SpokenMessage], first: int = 1) -> str:
     tools = {
         str((each.model_extra or {}).get("id")): call.name
         for message in messages
-        for each in message.tool_calls
+        for each in message.tool_calls or ()
         if (call := each.function or each.custom)
     }
     lines: list[str] = []
