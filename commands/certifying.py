@@ -95,7 +95,9 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     help="How far a verdict may be from people's reference without being wrong (default: half a step).",
 )
 @click.option("--arm", help="The jury to use (default: the run's first).")
-@click.option("--attribute", help="Only this attribute (default: all that people rated, which share delta).")
+@click.option(
+    "--attribute", help="Only this attribute (default: all that people rated; delta is divided among them)."
+)
 @click.option(
     "--save",
     type=click.Path(path_type=Path),

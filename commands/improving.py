@@ -92,7 +92,7 @@ def _shares(text: str) -> dict[str, float]:
     help="Folder for the record, the new files and the report.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what it would cost; call no model and write nothing.")
-@click.option("--redact", is_flag=True, help="Refused: patients' words would go into a persona.")
+@click.option("--redact", is_flag=True, help="Not possible here: patients' words would go into a persona.")
 @QUIET
 @JSON
 def optimise(

@@ -103,7 +103,9 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     help="Write cases (JSONL): what was said, what was heard, the turns before.",
 )
 @click.option(
-    "--differing", is_flag=True, help="With --cases: leave out utterances that were heard word for word."
+    "--differing",
+    is_flag=True,
+    help="With --cases: leave out utterances that were transcribed word for word.",
 )
 @click.option(
     "--page",

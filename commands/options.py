@@ -29,7 +29,7 @@ REQUIRE = click.option(
     metavar="NAME>=NUMBER",
     help="The least score of an arm or system; exit status 1 where one has less.",
 )
-QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 BATCH = click.option(
     "--batch", is_flag=True, help="Send calls in batches: half the price, but hours instead of minutes."
 )

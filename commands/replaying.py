@@ -89,7 +89,9 @@ if TYPE_CHECKING:
     help="Draws for each control. More cases help more than more draws.",
 )
 @click.option(
-    "--who", is_flag=True, help="With --controls: leave out, and show alone, each juror that was read."
+    "--who",
+    is_flag=True,
+    help="With --controls: also ask without each juror that was read, and with that juror alone.",
 )
 @click.option(
     "--human",

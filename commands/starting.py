@@ -52,7 +52,7 @@ class _Import(click.Command):
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="Assign one of the tool's texts, such as output=summary; repeatable.",
+    help="Say which of the tool's texts to use, such as output=summary; repeatable.",
 )
 @JSON
 def import_(

@@ -97,7 +97,7 @@ def show_board(tables: list[Table], sentences: list[str]) -> None:
     "--prices",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Dollars for a million tokens: YAML as runs read it, or a table model,prompt,completion.",
+    help="Prices in dollars per million tokens: YAML as for 'venire run', or a table with model,prompt,completion.",
 )
 @click.option(
     "-o",

@@ -326,7 +326,7 @@ def _sentence(row: dict[Any, Any]) -> str:
     )
     size += f", Holm-corrected {p_words(row['p_holm'])})" if not math.isnan(row["p_holm"]) else ")"
     if not row["p_holm"] < LEVEL:
-        return f"{row['evaluator']}'s attributes are not shown to go together more or less than people's: {size}."
+        return f"{row['evaluator']}'s attributes are not shown to correlate more or less than people's attributes do: {size}."
     if row["difference"] > 0 and row["mean"] < NEAR_ZERO:
         return f"{row['evaluator']}'s attributes go together slightly more than people's, too little for a halo: {size}."
     if row["difference"] > 0:

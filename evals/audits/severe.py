@@ -315,8 +315,8 @@ def _together(row: dict[Any, Any]) -> str:
     p = row["p"]
     verb = "fail together" if p < LEVEL else "are not shown to fail together"
     return (
-        f"The jurors of {row['arm']} {verb}: most of them on {row['most']} of the {row['any']} cases on which any did, "
-        f"{row['expected']:.1f} expected if independent ({p_words(p)})."
+        f"The jurors of {row['arm']} {verb}. Some juror failed on {row['any']} cases and most jurors on {row['most']}; "
+        f"if they were independent, most would fail on {row['expected']:.1f} ({p_words(p)})."
     )
 
 

@@ -151,7 +151,7 @@ class _Fit:
                 )
             gaps = np.diff(categories)
             if np.ptp(gaps) > 1e-9:
-                self._notes.append("unused categories are left out of the steps")
+                self._notes.append("categories that nobody used have no step")
         return group, values
 
     def _parts(self, free: FloatArray) -> tuple[FloatArray, float, FloatArray, FloatArray, list[FloatArray]]:

@@ -77,7 +77,8 @@ def _log(path: Path) -> Mapping[str, Any]:
         found = read_tool_json(path)
         if not isinstance(found, Mapping) or "eval" not in found:
             raise InvalidFile(
-                f"{path}: no log of Inspect's", remedy="name a .json or .eval file of its logs folder"
+                f"{path}: not a log of Inspect",
+                remedy="name a .json or .eval file from Inspect's logs folder",
             )
         return found
     if not path.is_file():

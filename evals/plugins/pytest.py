@@ -34,7 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    marker = "jury(repeats=1, rubric=..., jury=..., ...): hear the test's cases so often, by this jury"
+    marker = (
+        "jury(repeats=1, rubric=..., jury=..., ...): have this jury hear the test's cases this many times"
+    )
     config.addinivalue_line("markers", marker)
 
 

@@ -71,7 +71,7 @@ def serve_desk(
     if tls is None and not is_loopback(address.host) and not address.allow_host:
         raise VenireError(
             f"{address.host} can be reached from other machines, and links would be sent unencrypted",
-            remedy="give --tls-cert and --tls-key; behind a proxy that has them, name it: --allow-host NAME",
+            remedy="give --tls-cert and --tls-key; if a proxy in front has them, give its host name: --allow-host NAME",
         )
     log = ThrottledLog(_LOG)
     connections = Connections(allowed_connections(address.max_connections), tls=tls, log=log)

@@ -47,7 +47,7 @@ def wilcoxon_signed_rank(ratings: Ratings, *, raters: Raters, confidence: float 
     """
     values = pair_matrix(ratings, raters).numbers("the signed-rank test").values
     gap = values[:, 0] - values[:, 1]
-    name = f"median of {raters[0]} minus {raters[1]}"
+    name = f"median difference, {raters[0]} minus {raters[1]}"
     if len(gap) == 0:
         empty = "no case has both ratings"
         return SignedRank(

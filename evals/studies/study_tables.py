@@ -61,7 +61,7 @@ TABLES: Mapping[str, TableText] = {
     ),
     "selection": TableText(
         "What each fold chose",
-        "The jury and the single judge that each fold chose, with their agreement where they were chosen and where they were held out.",
+        "The jury and the single judge that each fold chose, with their agreement on the cases that chose them and on the held-out cases.",
         {"fold": "fold", "size": "size", "jurors": "jury", "chosen_on": "where chosen", "held_out": "held out",
          "single": "single judge", "single_chosen_on": "where chosen", "single_held_out": "held out", "n": "n"},
     ),

@@ -332,7 +332,7 @@ def _part(
     template = scenario.template
     if template is None and asks:
         raise InvalidFile(
-            f"{scenario.name}: no prompt, so that no model can be asked",
+            f"{scenario.name}: no prompt, so no model can be asked",
             remedy="write prompt: FILE.md in the scenario, with {COLUMN} where a case's text belongs",
         )
     if template is not None:

@@ -78,7 +78,7 @@ def board_sentences(board: Board) -> list[str]:
         )
     if macro:
         sentences.append(
-            "Differences are of the cases that both systems answered, for other cases of the same scenarios; p by Holm's method over all pairs."
+            "Differences are over the cases that both systems answered. Intervals are for new cases of the same scenarios. p is Holm-corrected over all pairs."
         )
     sentences.append(
         f"{count_words(len(board.scenarios), 'scenario')} compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."

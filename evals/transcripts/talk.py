@@ -194,7 +194,8 @@ def _textgrid(path: Path) -> Iterator[Utterance]:
             utterances.append(Utterance(speaker=tier, start=low, end=high, text=words))
     if not utterances and "text =" not in text:
         raise InvalidFile(
-            f"{path}: a short text file of Praat", remedy="save it as a long one (Save as text file)"
+            f"{path}: this is Praat's short text format",
+            remedy="save it in the long format (Save as text file)",
         )
     yield from sorted(utterances, key=lambda utterance: utterance.start or 0.0)
 
@@ -218,7 +219,10 @@ def _json(path: Path) -> Talk:
 def _listed_utterance(entry: Any, place: str) -> Utterance:
     """One of a list of results, as the released recogniser's files and many others have them."""
     if not isinstance(entry, dict):
-        raise InvalidFile(f"{place}: a {type(entry).__name__}", remedy="write objects with a text")
+        raise InvalidFile(
+            f"{place}: expected an object, found {type(entry).__name__}",
+            remedy="write objects with the key text",
+        )
     row = dict(entry)
     for name, alias in (("start", "startedAt"), ("end", "endedAt"), ("text", "transcript")):
         if name not in row and alias in row:

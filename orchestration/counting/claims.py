@@ -148,7 +148,7 @@ class ClaimFindings:
     @cached_property
     def _recall(self) -> Counted:
         if self.against is None:
-            return Counted(NOT_APPLICABLE, "claims", "claims were checked one way only")
+            return Counted(NOT_APPLICABLE, "claims", "claims were checked in one direction only")
         if self.why_not or self.why_not_back:
             return _no_count(self.why_not or self.why_not_back)
         if not self.against.enough:

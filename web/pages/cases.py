@@ -53,8 +53,8 @@ def _unread(reach: Reach) -> Html | None:
         told = f"{reach.scored:,} of {reach.last:,} deliberations have been read so far; the others follow."
     elif reach.reading_flags:
         told = (
-            f"Flags and reasons of {reach.flagged:,} of {reach.last:,} deliberations have been read so far: a filter by flag, "
-            "a search in reasons and the order by what is worth a look cover those. Everything else covers all."
+            f"So far, flags and reasons of {reach.flagged:,} of {reach.last:,} deliberations have been read. Filtering by flag, "
+            "searching reasons and sorting by what is worth a look cover only those."
         )
     else:
         return None

@@ -24,7 +24,10 @@ def replay_section(search: CaseSearch, pair: SideBySide) -> Html:
     return element(
         "section",
         {"class": "beside", "aria-label": "Replay"},
-        heading(f"Replay: {pair.change}", element("a", {"href": address}, "lanes beside its parent's")),
+        heading(
+            f"Replay: {pair.change}",
+            element("a", {"href": address}, "its lanes beside those of the run it replays"),
+        ),
         _changes(pair),
     )
 

@@ -182,7 +182,7 @@ def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall]) -> str:
     made = len({key for entry in verdict.transcript.entries for key in entry.spent.calls})
     if len(calls) == made:
         return "Open a line to see the messages as sent and the reply as received."
-    return f"The record holds the words of {len(calls)} of {made} calls: a redacted run keeps none."
+    return f"The record holds the words of {len(calls)} of {made} calls (a redacted run keeps no words)."
 
 
 def _head(verdict: Verdict, way: Child, judges: str) -> Html:

@@ -158,7 +158,11 @@ def test_measures_of_both_ways() -> None:
 def test_one_way_there_is_no_recall() -> None:
     transcript = heard({"a": [S]})
     for name in ("recall", "coverage", "f1"):
-        assert measured(transcript, name) == ("not_applicable", "claims", "claims were checked one way only")
+        assert measured(transcript, name) == (
+            "not_applicable",
+            "claims",
+            "claims were checked in one direction only",
+        )
 
 
 def test_too_few_verdicts_make_no_number_and_half_do() -> None:
