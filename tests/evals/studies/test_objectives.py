@@ -164,7 +164,7 @@ def recorded(rng: np.random.Generator, n: int = 300) -> tuple[pd.DataFrame, pd.D
 def chosen(objective: str, **options: object) -> Composition:
     asked = {name: Question(LIKERT, "high") for name in ("apart", "one")}
     goal = Goal(OBJECTIVES[objective], **options)  # type: ignore[arg-type]
-    tables = recorded(np.random.default_rng(8))
+    tables = recorded(np.random.default_rng(8), n=150)
     return analyse(*tables, questions=asked, goal=goal, reference="mean", resamples=50, rounds=1, largest=4)
 
 
@@ -219,14 +219,14 @@ def greedy_three(seen: ScoredVotes) -> list[int]:
     return members
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ["icc3k", "kendall", "mae", "costs"])
 def test_judges_who_know_nothing_make_no_jury_that_pays(objective: str) -> None:
     """For a mean absolute error their mean does come nearer than any of them: so does one answer to everything."""
     worth = {true: {given: -abs(true - given) for given in range(1, 6)} for true in range(1, 6)}
     costs = CostMatrix.model_validate({**worth, "abstention": -2})
     asked = {"a": Question(LIKERT.model_copy(update={"costs": costs}), "high")}
     paid = 0
-    for seed in range(5):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         cases = [f"c{number}" for number in range(60)]
         judged = pd.concat(

@@ -36,7 +36,7 @@ def study_sections(path: Path) -> dict[str, Any]:
     """The report's sections after the study was run by the command line."""
     ran = venire("study", "run", path.name, "--quiet", cwd=path.parent)
     assert ran.returncode == 0, ran.stderr
-    told = venire("study", "report", path.name, "--resamples", "200", "--json", cwd=path.parent)
+    told = venire("study", "report", path.name, "--resamples", "20", "--json", cwd=path.parent)
     assert told.returncode == 0, told.stderr
     sections: dict[str, Any] = json.loads(told.stdout)["sections"]
     return sections
