@@ -86,7 +86,7 @@ def test_a_run_that_is_killed_picks_up_what_is_out(tmp_path: Path, protocol: str
         if protocol == "anthropic":
             ask_anthropic(tmp_path, provider)
         arguments = [sys.executable, "-m", "venire.cli", *batched(command)]
-        for kills in range(1, 4):
+        for kills in (1, 2):
             going = subprocess.Popen(
                 arguments, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )

@@ -94,8 +94,14 @@ def unlucky(tokens: Sequence[int], form: Form | None, count: int) -> list[int]:
     return [random.Random(len(tokens)).randrange(49000) for _ in range(count)]
 
 
-@pytest.mark.parametrize("settings", [{}, {"temperature": 0.8, "seed": 4}, {"repeat_penalty": 1.1}])
-@pytest.mark.parametrize("guess", [unlucky, lambda tokens, form, count: []])
+@pytest.mark.parametrize(
+    ("guess", "settings"),
+    [
+        (unlucky, {}),
+        (unlucky, {"temperature": 0.8, "seed": 4}),
+        (lambda tokens, form, count: [], {"repeat_penalty": 1.1}),
+    ],
+)
 def test_no_guess_changes_a_word(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
