@@ -261,6 +261,27 @@ def test_five_thousand_odd_replies_are_ballots_or_say_what_is_wrong(rubric: Rubr
 
 
 @pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, "out_of_scale"),
+        ({"thorough": {"rationale": "r", "evidence": [], "score": 0}}, "out_of_scale"),
+        ({"thorough": {"rationale": "r", "evidence": "none", "score": 9}}, "unparsable"),
+        ({"thorough": None}, "unparsable"),
+    ],
+)
+def test_an_answer_is_out_of_scale_only_where_nothing_but_scores_is_wrong(
+    rubric: Rubric, change: dict[str, object], reason: str
+) -> None:
+    text = json.dumps(
+        {**json.loads(ballot()), "accurate": {"rationale": "r", "evidence": [], "score": 9}} | change
+    )
+
+    told, detail = failure(text, rubric)
+
+    assert told == reason and "accurate.score" in detail and "given 9" in detail
+
+
+@pytest.mark.parametrize(
     ("text", "left"),
     [
         ("a<think>b</think>c<think>d</think>e", "ace"),

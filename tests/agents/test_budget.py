@@ -13,7 +13,7 @@ from openai_server import Call, Fault, ProviderServer, filled, jury_of
 from run_files import write_run
 from server_juries import jury_at
 
-from venire import Case, Limits, Rubric
+from venire import Case, Limits, Rubric, Store
 from venire.agents import pacing
 from venire.agents.budget import Budget, BudgetSpent
 from venire.agents.cost import Price
@@ -196,6 +196,27 @@ def test_no_more_calls_are_made_than_allowed(rubric: Rubric, case: Case, in_flig
         run(server, rubric, case, Budget(max_calls=20), in_flight=in_flight, cases=100)
 
     assert len(server.calls) == 20
+
+
+def test_what_is_in_the_record_costs_the_budget_nothing_and_the_deliberation_what_it_did(
+    rubric: Rubric, case: Case, tmp_path: Path
+) -> None:
+    async def main(url: str) -> tuple[Court, list[int]]:
+        store = Store.create(tmp_path / "run")
+        court = Court(
+            calls=store, budget=Budget(max_calls=1), providers=Providers(4, prices={"server/a": PRICE})
+        )
+        jury = jury_at(url, "a", protocol="panel")
+        heard = [await hear(case, rubric, jury, court) for _ in range(2)]
+        await court.close()
+        await store.close()
+        return court, [transcript.cost.calls for transcript in heard]
+
+    with ProviderServer(jury_of({"a": 3})) as server:
+        court, calls = asyncio.run(main(server.url))
+
+    assert len(server.calls) == court.budget.spent.calls == 1
+    assert calls == [1, 1]
 
 
 def test_a_budget_that_is_enough_is_used_to_its_end(rubric: Rubric, case: Case) -> None:

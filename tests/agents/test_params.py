@@ -33,6 +33,23 @@ def test_params_are_part_of_the_address_and_absent_ones_change_nothing() -> None
     assert ModelSettings.model_validate(low.model_dump()) == low
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", 0.0),
+        ("top_p", 0.5),
+        ("max_tokens", 9),
+        ("seed", 0),
+        ("base_url", "http://127.0.0.1:9"),
+    ],
+)
+def test_every_setting_that_can_change_an_answer_is_part_of_its_address(name: str, value: object) -> None:
+    plain, other = ModelSettings(model="m"), ModelSettings.model_validate({"model": "m", name: value})
+
+    assert sampling(other)[name] == value and sampling(other).text != sampling(plain).text
+    assert name not in sampling(plain)
+
+
 @pytest.mark.parametrize("name", ["api_key", "messages", "temperature", "extra_headers", "authorization"])
 def test_what_has_its_own_place_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match="is not for params"):

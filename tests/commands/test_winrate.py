@@ -174,7 +174,7 @@ def test_five_players_are_where_a_generic_optimiser_puts_them() -> None:
     assert all(each.low < each.value < each.high for each in found)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(12))
 def test_strengths_and_their_errors_are_those_of_a_logistic_regression(seed: int) -> None:
     """Statsmodels' robust to cases. Its information says nothing of all strengths rising together, at whatever rounding."""
     rng = np.random.default_rng(seed)
@@ -263,3 +263,61 @@ def test_a_file_without_a_preference_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(VenireError, match="no preference"):
         load_preferences(file)
+
+
+def test_judges_of_one_case_add_no_cases_to_any_interval(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    outcomes = [
+        {
+            "case": str(case),
+            "first": first,
+            "second": second,
+            "length_first": 100 + case,
+            "length_second": 100,
+        }
+        | {"preference": str(rng.choice(["1", "2", "tie"]))}
+        for case in range(24)
+        for first, second in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
+    one = told(table(tmp_path / "one.jsonl", [{**row, "judge": "j"} for row in outcomes]))
+    many = told(table(tmp_path / "many.jsonl", [{**row, "judge": j} for row in outcomes for j in "jkl"]))
+
+    assert many["comparisons"] == 3 * one["comparisons"] == 3 * 72
+    assert list(one["systems"]) == sorted(
+        one["systems"], key=lambda name: -one["systems"][name]["win_rate"]["value"]
+    )
+    for name, record in one["systems"].items():
+        for measure in ("win_rate", "bradley_terry", "davidson"):
+            assert many["systems"][name][measure]["se"] == pytest.approx(record[measure]["se"], rel=1e-3)
+        assert [many["systems"][name][key] for key in ("wins", "ties", "losses")] == [
+            3 * record[key] for key in ("wins", "ties", "losses")
+        ]
+    assert {(pair["system"], pair["against"]) for pair in one["pairs"]} == {
+        (x, y) for x in "abc" for y in "abc" if x != y
+    }
+    for pair in one["pairs"]:
+        (other,) = [
+            each
+            for each in one["pairs"]
+            if (each["system"], each["against"]) == (pair["against"], pair["system"])
+        ]
+        assert (pair["wins"], pair["ties"]) == (other["losses"], other["ties"])
+        assert pair["win_rate"]["value"] == pytest.approx(1 - other["win_rate"]["value"])
+
+
+def test_dropped_ties_are_counted_and_probabilities_have_none_to_model(tmp_path: Path) -> None:
+    rows = [
+        {"case": n, "first": "x", "second": "y", "preference": p}
+        for n, p in enumerate(["tie", "1", "1", "2"])
+    ]
+    dropped = told(table(tmp_path / "p.jsonl", rows), "--ties", "drop")
+    assert (dropped["dropped"], dropped["comparisons"]) == (1, 4)
+    assert dropped["systems"]["x"]["win_rate"]["value"] == pytest.approx(2 / 3)
+
+    likely = [{"case": n, "first": "x", "second": "y", "probability": 0.1 + 0.2 * n} for n in range(4)]
+    found = told(table(tmp_path / "q.jsonl", likely))
+    assert (
+        found["dropped"] == 0
+        and found["log_nu"]["value"] is None
+        and "no ties to model" in found["log_nu"]["note"]
+    )

@@ -14,7 +14,7 @@ import pytest
 from openai_server import ProviderServer, jury_of
 from server_juries import jury_at
 
-from venire import Case, Rubric, load_rubric
+from venire import Case, Jury, Rubric, deliberate_sync, load_rubric
 from venire.agents.clients.server import chat_body, chat_reply
 from venire.agents.model import CachedText, Message, Reply, Request, Sampling, digest
 from venire.agents.prompting import brief
@@ -204,6 +204,20 @@ def test_what_is_committed_during_a_look_up_is_not_asked_again(rubric: Rubric, c
 
         asyncio.run(main())
     assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_seats_that_ask_the_very_same_are_samples_of_their_own(
+    rubric: Rubric, case: Case, repeats: int
+) -> None:
+    with ProviderServer(jury_of({"a": 3, "b": 3})) as server:
+        models = {"one": "server/a", "two": "server/a", "three": "server/b"}
+        seats = [{"name": name, "model": model, "base_url": server.url} for name, model in models.items()]
+        jury = Jury.model_validate({"name": "j", "protocol": "panel", "seats": seats, "repeats": repeats})
+        verdict = deliberate_sync(case, rubric, jury)
+
+    calls = [call for entry in verdict.transcript.ballots for call in entry.spent.calls]
+    assert len(set(calls)) == len(server.calls) == 3 * repeats
 
 
 @pytest.mark.parametrize("frozen", [False, True])

@@ -31,9 +31,9 @@ def venire(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _start_server() -> None:
-    """Has the process begun that commands are forked from, with this folder on its path."""
+    """Has the process begun that commands are forked from, with the path of this one."""
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
         ensure_running()
     finally:

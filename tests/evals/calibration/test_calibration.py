@@ -13,7 +13,7 @@ from shared_data import shared_file
 from venire.evals.calibration.calibrator import METHODS
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.cross_validation import CrossValidation, cross_validate, enough, learning_curve
-from venire.evals.calibration.curves import Curve, IsotonicCurve
+from venire.evals.calibration.curves import Curve
 from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
 from venire.evals.calibration.section import changes_table
 from venire.evals.comparison.comparison import comparison_sections as sections
@@ -156,21 +156,6 @@ def test_the_learning_curve_learns_from_outside_the_fold_too(monkeypatch: pytest
     done = cross_validate(labelled_scores(sealed_groups(), "jury"), method="eager")
 
     assert (learning_curve(done, seed=1, repeats=2)["rmse"] > 0.99).all()
-
-
-def test_isotonic_curves_learned_all_at_once_are_those_learned_one_by_one() -> None:
-    rng = np.random.default_rng(3)
-    scores, labels = rng.integers(1, 8, 30) / 2, rng.integers(1, 6, 30).astype(float)
-    taught = rng.random((40, 30)) < rng.random((40, 1))
-    taught[0] = False
-    at = np.linspace(0, 5, 23)
-    curve = IsotonicCurve(low=1, high=5)
-
-    np.testing.assert_allclose(
-        curve.predictions(scores, labels, taught, at),
-        Curve.predictions(curve, scores, labels, taught, at),
-        atol=1e-12,
-    )
 
 
 # What the numbers are

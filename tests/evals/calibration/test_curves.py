@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
@@ -16,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
 from venire.evals.calibration.calibrator import METHODS
-from venire.evals.calibration.curves import NotFitted
+from venire.evals.calibration.curves import LEVELS, Curve, NotFitted, identity_curve
 from venire.evals.ratings.folds import fold_numbers
 
 ENDS = {"low": 1.0, "high": 5.0}
@@ -133,6 +134,60 @@ def test_curves_are_scikit_learn_estimators(method: str) -> None:
     assert repr(METHODS["linear"](low=0.0)) == "LinearCurve(low=0.0, high=5.0)"
     with pytest.raises(VenireError, match="no option 'hight'"):
         curve.set_params(hight=9)
+
+
+@pytest.mark.parametrize("kinds", [7, 40])
+@pytest.mark.parametrize("at", [np.linspace(0, 5, 23), None])
+def test_isotonic_curves_learned_all_at_once_are_those_learned_one_by_one(
+    kinds: int, at: np.ndarray | None
+) -> None:
+    rng = np.random.default_rng(3)
+    scores, labels = rng.integers(1, kinds + 1, 60) * 4 / kinds, rng.integers(1, 6, 60).astype(float)
+    taught = rng.random((40, 60)) < rng.random((40, 1))
+    taught[0], taught[1], taught[2] = False, True, np.arange(60) == 7
+    curve = IsotonicCurve(low=1, high=5)
+    asked = np.unique(scores) if at is None else at
+
+    found = curve.predictions(scores, labels, taught, asked)
+
+    np.testing.assert_allclose(found, Curve.predictions(curve, scores, labels, taught, asked), atol=1e-12)
+    np.testing.assert_array_equal(np.isnan(found).T, np.broadcast_to(~taught.any(axis=1), found.T.shape))
+    assert np.nanmin(found) >= 1 and np.nanmax(found) <= 5 and not hasattr(curve, "x_")
+    np.testing.assert_allclose(found[1], curve.fit(scores, labels).predict(asked))
+
+
+def test_a_line_bends_where_it_meets_the_ends_of_the_scale() -> None:
+    at = np.linspace(1, 5, 401)
+    steep = LinearCurve(**ENDS).fit([2.0, 3.0, 4.0], [0.5, 3.0, 5.5])
+
+    assert (steep.slope_, steep.intercept_) == pytest.approx((2.5, -4.5))
+    np.testing.assert_allclose(steep.predict(at), np.clip(2.5 * at - 4.5, 1, 5))
+    assert steep.x_ == pytest.approx([1, 2.2, 3.8, 5])
+    assert identity_curve(1, 5).predict([0, 1, 2.25, 5, 7]) == pytest.approx([1, 1, 2.25, 5, 5])
+
+
+def test_the_ridge_draws_the_ordinal_slope_to_nothing_and_a_level_curve_has_the_labels_shares() -> None:
+    score, label = pairs(5)
+    slopes = [OrdinalCurve(**ENDS, ridge=ridge).fit(score, label).slope_ for ridge in (0.0, 1.0, 30.0, 1e6)]
+    assert slopes == sorted(slopes, reverse=True) and slopes[1] < slopes[0] - 1e-3 and 0 <= slopes[-1] < 1e-3
+    assert OrdinalCurve().get_params() == {"low": 1.0, "high": 5.0, "ridge": 0.01}
+
+    level = OrdinalCurve(**ENDS).fit(6 - label, label)
+    assert level.slope_ == 0
+    assert expit(level.thresholds_) == pytest.approx(
+        np.cumsum(np.bincount(label.astype(int))[1:5]) / len(label)
+    )
+    most = np.arange(LEVELS, dtype=float)
+    assert OrdinalCurve(low=0, high=LEVELS).fit(most, most).predict([0.0, LEVELS])[1] > LEVELS / 2
+    assert np.isnan(LinearCurve(**ENDS).fit([1, 2], [3, 3]).score([1, 2], [3, 3]))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 1, 3)])
+def test_a_curve_takes_one_column(shape: tuple[int, ...]) -> None:
+    with pytest.raises(VenireError, match="one score for each case, not an array of shape"):
+        IsotonicCurve(**ENDS).fit(np.ones(shape), [1, 2, 3])
+    with pytest.raises(VenireError, match="0 scores and 0 labels"):
+        IsotonicCurve(**ENDS).fit([], [])
 
 
 def test_a_missing_score_stays_missing() -> None:

@@ -169,7 +169,14 @@ def crossed(tmp_path: Path, *tables: str, favour: float = 0.0, better: float = 0
 
 
 def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) -> None:
-    ended = venire("study", crossed(tmp_path, "strata", "severe", better=0.15), "--quiet", "--resamples", "20", cwd=tmp_path)
+    ended = venire(
+        "study",
+        crossed(tmp_path, "strata", "severe", better=0.15),
+        "--quiet",
+        "--resamples",
+        "20",
+        cwd=tmp_path,
+    )
 
     assert ended.returncode == 0, ended.stderr
     report = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())
@@ -201,7 +208,14 @@ def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) 
 
 
 def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(tmp_path: Path) -> None:
-    ended = venire("study", crossed(tmp_path, "self_preference", favour=0.6), "--quiet", "--resamples", "20", cwd=tmp_path)
+    ended = venire(
+        "study",
+        crossed(tmp_path, "self_preference", favour=0.6),
+        "--quiet",
+        "--resamples",
+        "20",
+        cwd=tmp_path,
+    )
 
     assert ended.returncode == 0, ended.stderr
     section = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())["sections"][

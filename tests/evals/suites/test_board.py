@@ -293,3 +293,9 @@ def test_equal_systems_are_rarely_parted(tmp_path: Path) -> None:
     leaders = [world(tmp_path, 0.0, seed, "abc").leader for seed in range(60)]
 
     assert sum(leader is not None for leader in leaders) <= 6
+
+
+def test_a_system_without_a_rate_stands_last(tmp_path: Path) -> None:
+    found = board(load_scores(wide(tmp_path, {"one": [None, 0.2, 0.7], "two": [None, 0.3, 0.1]})))
+
+    assert [each.system for each in found.standings][-1] == "a" and math.isnan(found.standings[-1].win_rate)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import venire
 from shared_data import shared_file
 
 from venire import VenireError
+from venire.evals.statistics.proportion import wilson
 from venire.evals.suites.scenario import load_scenario, load_scenario_cases
 from venire.evals.suites.scored_systems import load_outputs, mean_score, score_outputs
 from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, Scorer, scorer, scorer_names
@@ -346,3 +349,17 @@ def test_the_constant_answer_to_pubmedqa(tmp_path: Path) -> None:
     ended = venire("suite", "score", "research.yaml", "outputs.jsonl", "--json", cwd=tmp_path)
 
     assert json.loads(ended.stdout)["baseline"]["constant"] == pytest.approx(0.552)
+
+
+def test_the_interval_of_a_mean_score_has_the_standard_error_of_a_weighted_mean() -> None:
+    values, weights = np.array([0.0, 1.0, 1.0, 0.5, 1.0, 0.25]), np.array([1.0, 1.0, 2.0, 1.0, 3.0, 1.0])
+    scores = [CaseScore("scored", 1 + 4 * v, w) for v, w in zip(values, weights, strict=True)]
+    for used, given in ((weights, scores), (np.ones(6), [replace(score, weight=1.0) for score in scores])):
+        mean = np.average(values, weights=used)
+        error = np.sqrt(6 / 5 * ((used / used.sum() * (values - mean)) ** 2).sum())
+        low, high = wilson(float(mean), float(mean * (1 - mean) / error**2), 0.95)
+        found = mean_score([*given, CaseScore("failed"), CaseScore("hung")], (1.0, 5.0))
+        assert (found.value, found.low, found.high) == pytest.approx(
+            (1 + 4 * mean, 1 + 4 * low, 1 + 4 * high)
+        )
+        assert found.n == 6
