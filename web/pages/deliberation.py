@@ -213,7 +213,7 @@ def _flags(found: Sequence[Flag], prefix: str) -> Html:
         return element("p", {"class": "calm"}, "Nothing unusual was found in this deliberation.")
     weighty = [flag for flag in found if flag.weight > MINOR] or list(found)
     minor = [flag for flag in found if flag not in weighty]
-    folded = element("details", None, element("summary", None, f"{len(minor)} minor flags"), element("ul", None, _flag_items(minor, prefix))) if minor else None  # fmt: skip
+    folded = element("details", None, element("summary", None, _times(len(minor), "minor flag")), element("ul", None, _flag_items(minor, prefix))) if minor else None  # fmt: skip
     return element(
         "section",
         {"class": "flags", "aria-label": "Worth a look", "tabindex": "0"},

@@ -120,10 +120,16 @@ def inspector_page(
     return document(head, body, theme="auto")
 
 
+_FEW = 60
+"""Letters of models that fit into the head of a page."""
+
+
 def _few(models: Sequence[str]) -> str:
-    """The models, or the first two and how many more."""
-    named = models if len(models) < 4 else [*models[:2], f"{len(models) - 2} more"]
-    return shorten(", ".join(named), 60)
+    """The models; of many, or of long names, the first ones and how many more."""
+    fitting = [number for number in (1, 2, 3) if len(", ".join(models[:number])) <= _FEW]
+    named = models[: max(fitting, default=1)]
+    more = [f"and {len(models) - len(named)} more"] if len(models) > len(named) else []
+    return ", ".join([*(shorten(name, _FEW) for name in named), *more])
 
 
 def badge(kind: str, weight: int) -> Html:

@@ -6,6 +6,8 @@ const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte
 const $ = (selector, within = document) => within.querySelector(selector);
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 const saved = $(".saved"), questions = $$(".question"), shown = () => questions.filter((each) => !each.hidden);
+// A text that scrolls by itself, as on a phone, can be reached by the keyboard.
+for (const words of $$(".words")) if (words.scrollHeight > words.clientHeight) words.tabIndex = 0;
 
 // Sending: one after the other, again until it is there. A click has an id, so that twice is once.
 // What a window that is gone could not send is sent first, and the page shown anew.

@@ -195,6 +195,8 @@ def test_three_raters_a_closed_window_and_a_killed_server(browser: Any, tmp_path
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1440, "dark")])
 def test_no_page_has_a_fault_that_axe_finds(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
     write_project(tmp_path, 2)
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(cases.read_text().replace("Fever of", "Seen again. " * 400))
     desk = start(tmp_path)
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     try:
