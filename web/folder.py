@@ -134,7 +134,9 @@ class FolderInspector:
         moments = [progress.last or progress.started for progress in store.arm_progress(since=0.0)]
         return [
             element("a", {"href": f"./{number}/"}, shorten(self._names[number], 60)),
-            datetime.fromtimestamp(max(moments)).strftime("%Y-%m-%d %H:%M") if moments else "–",
+            element("span", {"class": "number"}, f"{datetime.fromtimestamp(max(moments)):%Y-%m-%d %H:%M}")
+            if moments
+            else "–",
             shorten(", ".join(inspector.models()), 80),
             shorten(", ".join(arm.name for arm in arms), 80),
             f"{len(store.case_ids()):,}",

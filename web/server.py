@@ -438,7 +438,8 @@ class Inspector:
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]
-        judges = ", ".join(self.models())
+        verb = "answered" if str(self._location).endswith(suites.ANSWERS) else "judged"
+        judges = f"{verb} by {', '.join(models)}" if (models := self.models()) else ""
         news = (None, None) if self._still else (search, self._reach())
         text = inspector_page(title, self._name, judges, here, *news, pages, *main)
         return web.Response(text=text, content_type="text/html")

@@ -93,7 +93,8 @@ def series_colour(number: int) -> str:
 
 
 def text_width(words: str, size: float = 12) -> float:
-    return len(words) * CHARACTER * size / 12
+    broad = sum(letter in "mwMW@%" for letter in words)
+    return (len(words) + 0.6 * broad) * CHARACTER * size / 12
 
 
 def clip(words: str, most: int = 28) -> str:

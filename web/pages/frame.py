@@ -94,7 +94,7 @@ def inspector_page(
     pages: Sequence[Page],
     *main: Child,
 ) -> str:
-    """A page of the inspector. `here` names the part of it that the reader is in, `judges` the models that judged.
+    """A page of the inspector. `here` names the part of it that the reader is in, `judges` says which models judged, or answered.
 
     A page that is of no single run has neither `search` nor `reach`.
     """
@@ -120,7 +120,7 @@ def inspector_page(
     return document(head, body, theme="auto")
 
 
-_FEW = 60
+_FEW = 70
 """Letters of models that fit into the head of a page."""
 
 
@@ -170,7 +170,7 @@ def _banner(
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        judges and element("p", {"class": "judges", "title": judges}, "judged by ", _few(judges.split(", "))),
+        judges and element("p", {"class": "judges", "title": judges}, _few(judges.split(", "))),
         element("nav", {"aria-label": "Inspector"}, menu),
         reach and element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         search and element(
