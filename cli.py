@@ -75,7 +75,7 @@ for _commands in GROUPS.values():
 
 
 def main() -> None:
-    """Deliberate errors become two lines and exit status 2; bugs keep a traceback. SIGTERM and SIGHUP end as Ctrl-C does."""
+    """Deliberate errors become two lines and exit status 2; bugs keep a traceback, those of plug-ins apart. SIGTERM and SIGHUP end as Ctrl-C does."""
     signals = _signals_like_ctrl_c()
     try:
         app(standalone_mode=False)
@@ -106,7 +106,12 @@ def main() -> None:
         if isinstance(error, OSError) and (remedy := files_remedy("", error)):
             _refuse(error.strerror or type(error).__name__, remedy)
         if not isinstance(error, VenireError):
-            raise
+            from .rubrics.plugins import plugin_fault
+
+            fault = plugin_fault(error)
+            if fault is None:
+                raise
+            _refuse(fault.problem, fault.remedy)
         if not error.errors:
             _refuse(error.problem, error.remedy)
         click.secho(error.problem.partition("\n")[0], fg="red", err=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from .errors import VenireError
@@ -97,6 +98,26 @@ def load_all(group: str) -> dict[str, Any]:
         except BrokenPlugin as broken:
             plugins[name] = broken
     return plugins
+
+
+def plugin_fault(error: Exception) -> BrokenPlugin | None:
+    """The error of the package whose plug-in raised `error`, with the place in it; None where no other package than venire has a hand in it."""
+    packages = {
+        point.module.partition(".")[0]: _name(package)
+        for package in distributions()
+        for point in package.entry_points
+        if point.group.startswith(f"{OWN}.")
+    }
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        module = str(frame.f_globals.get("__name__"))
+        package = packages.get(module.partition(".")[0], OWN)
+        if package != OWN:
+            reason = (str(error).splitlines() or [""])[0]
+            return BrokenPlugin(
+                f"the plug-in {module}.{frame.f_code.co_name} failed at its line {line}: {type(error).__name__}: {reason}",
+                remedy=f"report it to the authors of {package}, or remove it: pip uninstall {package}; what was paid for is in the record",
+            )
+    return None
 
 
 def library(group: str) -> dict[str, Path]:

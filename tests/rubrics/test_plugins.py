@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command_line import venire
 from installed_packages import on_the_path, put_package
 
 from venire import Jury, VenireError, load_persona
 from venire.cli import app
 from venire.orchestration.counting import counting_rule
 from venire.orchestration.protocols import protocol
-from venire.rubrics.plugins import BrokenPlugin
+from venire.rubrics.plugins import BrokenPlugin, plugin_fault
 
 
 def shown(*arguments: str) -> tuple[int, str]:
@@ -96,3 +97,50 @@ def test_a_library_that_cannot_be_loaded_hides_no_other(tmp_path: Path) -> None:
         with pytest.raises(BrokenPlugin, match="of the package texts cannot be imported: OSError: gone"):
             load_persona("midwife")
         assert "cannot be imported: OSError: gone" in shown("personas")[1]
+
+
+FAILING = """
+from venire.plugin import Metric, Protocol, Rule
+async def run(brief, bench):
+    await bench.blind_round(bench.new_transcript(brief), brief)
+    raise ZeroDivisionError("of the protocol\\nand more")
+words = dict.fromkeys(("summary", "speaks", "sees", "ends", "calls", "steps"), "")
+protocol = Protocol(run=run, count="median", orchestrator=False, **words)
+def fail(*given):
+    return given[99]
+rule = Rule("fails", fail)
+metric = Metric("fails", "fails", fail)
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "thing", "command", "problem"),
+    [
+        ("protocols", "protocol", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "failing.run failed at its line 5: ZeroDivisionError: of the protocol\n"),
+        ("counting", "rule", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "rule.yaml", "-o", "r"), "failing.fail failed at its line 9: IndexError: tuple"),
+        ("metrics", "metric", ("metrics", "c.jsonl"), "failing.fail failed at its line 9: IndexError: tuple"),
+        ("exports", "fail", ("export", "missing", "--to", "jsonl"), None),
+    ],
+)  # fmt: skip
+def test_a_plug_in_that_fails_is_named_in_two_lines(
+    tmp_path: Path, group: str, thing: str, command: tuple[str, ...], problem: str | None
+) -> None:
+    """The last one does not take part in the error: it is not blamed."""
+    put_package(tmp_path, "of-others", {f"venire.{group}": {"fails": f"failing:{thing}"}}, failing=FAILING)
+    (tmp_path / "c.jsonl").write_text('{"id": "a", "output": "Fever.", "reference": "Fever."}\n')
+    for name, part in (("way", "protocol: fails"), ("rule", "protocol: panel\ncount: fails")):
+        (tmp_path / f"{name}.yaml").write_text(f"name: j\n{part}\nseats: [{{name: a, model: scripted}}]\n")
+    ended = venire(*command, cwd=tmp_path)
+
+    assert ended.returncode == 2 and "Traceback" not in ended.stderr
+    if problem is None:
+        assert "of-others" not in ended.stderr
+    else:
+        assert f"the plug-in {problem}" in ended.stderr and "pip uninstall of-others" in ended.stderr
+
+
+def test_an_error_without_a_plug_in_is_nobody_elses() -> None:
+    try:
+        {}["missing"]
+    except KeyError as error:
+        assert plugin_fault(error) is None

@@ -124,6 +124,15 @@ def test_a_run_from_the_command_line(tmp_path: Path) -> None:
     )
 
 
+def test_the_metric_counts_the_numbers_that_were_kept(tmp_path: Path) -> None:
+    rows = [("5 mg, twice", "5 mg on day 2"), ("well", "no number")]
+    cases = [{"id": str(n), "output": output, "reference": right} for n, (output, right) in enumerate(rows)]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
+    shown = json.loads(venire("metrics", "cases.jsonl", "--json", cwd=tmp_path))
+
+    assert shown["metrics"]["numbers"]["cases"] == {"0": 0.5, "1": None}
+
+
 def test_the_scorer_reads_any_unit_and_says_what_it_cannot_read(tmp_path: Path) -> None:
     targets = {"a": "5 mg", "b": "0.1 g", "c": "250 mcg", "d": "5 mg", "e": "none"}
     answers = {"a": "5 mg daily", "b": "100 mg", "c": "2.5 mg", "d": "5 mg, then 10 mg", "e": "5 mg"}
