@@ -1,4 +1,4 @@
-"""How often "a jury pays" is said where none can: `python benchmarks/null_choices.py [--studies 200] [--items 60 300] [--judges 5]`.
+"""How often "a jury is worth using" is said where none can: `python benchmarks/null_choices.py [--studies 200] [--items 60 300] [--judges 5]`.
 
 Judges are exchangeable and know nothing of people's values, 1 to 5, which they answer at random: no jury is better than the best of them, though a mean of guesses has
 a smaller error than a guess. Each study is put through the choice that an objective makes, in five folds. Prints a row for each objective and number of items.

@@ -44,7 +44,7 @@ from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, 
 )
 @click.option("--apply", "target", type=location, metavar="RUN", help="Calibrate the scores of this run.")
 @click.option(
-    "--scores", type=click.Path(path_type=Path), metavar="FILE.csv", help="Where --apply writes them."
+    "--scores", type=click.Path(path_type=Path), metavar="FILE.csv", help="File for the scores of --apply."
 )
 @REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
 )
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn: the file of `venire triage --for estimate -o` (default: at random).")  # fmt: skip
 @click.option("--arm", help="The jury to use (default: the run's first).")
 @click.option("--attribute", help="Only this attribute (default: all that people rated).")
 @click.option("--quantile", "quantiles", multiple=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Estimate this quantile instead of the mean; repeatable.")  # fmt: skip
@@ -73,7 +73,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 @click.command(short_help="Find verdicts that may be accepted unseen, with a bound on their error.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn, from `venire triage --for estimate -o`; without it, at random.")  # fmt: skip
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn: the file of `venire triage --for estimate -o` (default: at random).")  # fmt: skip
 @click.option(
     "--risk",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -102,7 +102,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     "--save",
     type=click.Path(path_type=Path),
     metavar="RULE.json",
-    help="Keep the rule, for a jury's `rule:`.",
+    help="Save the rule to this file, for `rule:` in a jury.",
 )
 @click.option("--apply", "rule", type=click.Path(path_type=Path), metavar="RULE.json", help="Apply a saved rule to RUN instead.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.csv", help="Write every verdict, accepted or not, to this file.")  # fmt: skip

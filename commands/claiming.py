@@ -32,7 +32,9 @@ def claims() -> None:
 @click.argument("case", required=False)
 @click.option("--arm", help="Only this jury's claims (default: every jury that checked claims).")
 @click.option(
-    "--share", type=click.Choice(["addressed", "all", "uncontradicted"]), help="Recount by this share."
+    "--share",
+    type=click.Choice(["addressed", "all", "uncontradicted"]),
+    help="Recount by this share of the claims.",
 )
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Recount with this threshold.")
 @click.option(

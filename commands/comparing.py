@@ -221,7 +221,7 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
         corrected = (
             ""
             if row["corrected"] is None or not found.changes
-            else f"; less the shift {row['corrected']:+.3f}"
+            else f"; minus the shift {row['corrected']:+.3f}"
         )
         say(
             f"  {row['attribute']}: {row['before']:.3f} before, {row['now']:.3f} now, {row['difference']:+.3f}{corrected}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["half", "drop", "separate"]),
     default="half",
     show_default=True,
-    help="Count ties as half a win each, leave them out, or count them as neither.",
+    help="Count a tie as half a win each, leave it out, or count it as neither won nor lost.",
 )
 @JSON
 @sheet_option("file")
@@ -119,7 +119,8 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
 )
 @click.option("--name", help="Name of the consultation (default: the file's name).")
 @click.option(
-    "--model", help="A model proposes the groups instead of the words; `local` is the embedded one."
+    "--model",
+    help="Let this model propose the groups, instead of comparing words; `local` is the embedded one.",
 )
 @BASE_URL
 @click.option(
@@ -128,7 +129,9 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     metavar="RUN",
     help="With --model: record the calls here, so that none is paid twice.",
 )
-@click.option("--proposal", type=click.Path(path_type=Path), help="Use the groups of this alignment.")
+@click.option(
+    "--proposal", type=click.Path(path_type=Path), help="Start from the groups of this alignment file."
+)
 @click.option("--raw", is_flag=True, help="Do not refine the proposal by rules.")
 @JSON
 def align(

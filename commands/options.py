@@ -27,7 +27,7 @@ REQUIRE = click.option(
     "required",
     multiple=True,
     metavar="NAME>=NUMBER",
-    help="The least score of an arm or system; exit status 1 where one has less.",
+    help="Lowest score that an arm or system may have; exit status 1 if one is below it.",
 )
 QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 BATCH = click.option(
@@ -65,7 +65,7 @@ MAX_SECONDS = click.option(
 PRICES = click.option(
     "--prices",
     type=click.Path(path_type=Path),
-    help="File of prices, for models without a known price or with another one.",
+    help="File of prices, for models whose price is unknown or different.",
 )
 ARM = click.option("--arm", help="Only this jury's deliberations.")
 RETRY = click.option(
@@ -169,7 +169,10 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
                 elif len(sheets := visible_sheets(values[name])) > 1:
                     taken = first_table(values[name], sheets)
                     rest = ", ".join(sheet for sheet in sheets if sheet != taken)
-                    say(f"{values[name]}: reads the sheet {taken!r}; --sheet NAME another: {rest}", err=True)
+                    say(
+                        f"{values[name]}: reading the sheet {taken!r}; choose another with --sheet NAME: {rest}",
+                        err=True,
+                    )
                     values[name] = Path(f"{values[name]}#{taken}")
             return command(*args, **values)
 
@@ -207,7 +210,7 @@ def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> Non
 
     missed = missed_bounds(required, scores)
     for line in missed:
-        say(f"required and not met: {line}", err=True)
+        say(f"requirement not met: {line}", err=True)
     if missed:
         raise SystemExit(1)
 

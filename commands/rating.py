@@ -18,7 +18,7 @@ _SERVED = (
         type=click.IntRange(min=1),
         default=2048,
         show_default=True,
-        help="Open at a time.",
+        help="Largest number of open connections.",
     ),
 )
 

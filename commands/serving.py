@@ -30,7 +30,11 @@ _JURY = (
 HOST = (
     click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
     click.option(
-        "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0: any free one."
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8642,
+        show_default=True,
+        help="Port to listen on; 0 takes any free one.",
     ),
     click.option(
         "--allow-host",
@@ -42,7 +46,7 @@ HOST = (
         "--tls-cert",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="The certificate chain, PEM: serve HTTPS.",
+        help="Serve HTTPS with this certificate chain (PEM).",
     ),
     click.option(
         "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
@@ -109,7 +113,7 @@ def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
 
 
 @click.command()
-@click.option("--http", is_flag=True, help="Streamable HTTP at /mcp, instead of stdin and stdout.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp, instead of stdin and stdout.")
 @with_options(*_JURY, *_HTTP, *_LIMITS)
 def mcp(rubric: str, jury: str, output: Path | str, http: bool, **options: Any) -> None:
     """Offer a jury to agents as tools, by the Model Context Protocol.

@@ -64,8 +64,8 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
 @click.option(
     "--human", type=click.Path(path_type=Path), help="For a run: people's ratings, as further raters."
 )
-@click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="For a run: first or final ballots.")  # fmt: skip
-@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="One set of steps for all attributes, or one for each.")  # fmt: skip
+@click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="For a run: use the first or the final ballots.")  # fmt: skip
+@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="Estimate one set of steps for all attributes, or one for each.")  # fmt: skip
 @click.option(
     "-o",
     "--output",

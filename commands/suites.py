@@ -85,13 +85,13 @@ def show_board(tables: list[Table], sentences: list[str]) -> None:
     "--columns",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="scenario,category,direction,low,high: higher is better and the scale is 0-1 where it says nothing.",
+    help="Table with scenario,category,direction,low,high (default: higher is better, scale 0 to 1).",
 )
 @click.option(
     "--tokens",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
+    help="Table with system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
 )
 @click.option(
     "--prices",
@@ -168,7 +168,7 @@ def table(
     "--metric",
     "metrics",
     multiple=True,
-    help="Metric to use; the first that a run has (default: HELM's main metric).",
+    help="Metric to use; repeatable: each run takes the first that it has (default: HELM's main metric).",
 )
 @TIES
 @RESAMPLES

@@ -130,7 +130,7 @@ def load_acceptance(path: Path | str) -> AcceptanceRule:
         detail = error.errors()[0]
         place = ".".join(map(str, detail["loc"])) or "the file"
         raise InvalidFile(
-            f"{path}: no rule of acceptance: {place}: {detail['msg']}",
+            f"{path}: not a rule of acceptance: {place}: {detail['msg']}",
             remedy="give a file that `venire certify RUN --human RATINGS --save FILE` wrote",
         ) from None
 
@@ -188,7 +188,7 @@ class Shots(Options):
             fields["n"] = fields.pop("k")
         id_count = len(fields.get("ids") or ())
         if id_count and fields.setdefault("n", id_count) != id_count:
-            raise ValueError(f"{id_count} ids are not {fields['n']} examples\nleave k out")
+            raise ValueError(f"{id_count} ids were given for {fields['n']} examples\nleave k out")
         return fields
 
     @field_validator("cases", "ratings")

@@ -283,7 +283,9 @@ def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Ca
         systems[case.system] = case
     known = {name for systems in by_question.values() for name in systems}
     if against is not None and against not in known:
-        raise VenireError(f"no case is by {against!r}", remedy=nearest(against, sorted(known)))
+        raise VenireError(
+            f"no case was written by the system {against!r}", remedy=nearest(against, sorted(known))
+        )
     made = [
         _pair(systems[one], systems[other], group=next(iter(systems.values())).id)
         for systems in by_question.values()

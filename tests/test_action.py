@@ -129,7 +129,7 @@ def test_the_action_reports_comments_once_and_fails_where_a_score_is_too_low(
         r"\| guess \| jury \| .* \| [+-]0\.\d\d .*(helped|harmed|not shown|no difference)", comment
     )
     assert comment.rstrip().endswith("**Required and not met**: see the log.")
-    assert "required and not met: guess>=0.99" in ended.stderr and "lens-single>=" not in ended.stderr
+    assert "requirement not met: guess>=0.99" in ended.stderr and "lens-single>=" not in ended.stderr
     assert github.tokens == {"Bearer TOKEN"}
     assert (Path(outputs["site"]) / "index.html").exists() and (
         Path(outputs["report"]) / "report.html"

@@ -279,7 +279,7 @@ class BatchProvider(ABC):
             return TransientFailure(f"{type(error).__name__}: {error}"[:300])
         if answer.status == 200:
             is_page = "html" in answer.headers.get("Content-Type", "")
-            return TransientFailure("a page in place of an answer") if is_page else answer
+            return TransientFailure("a web page instead of an answer") if is_page else answer
         return status_failure(
             answer.status,
             "",

@@ -313,7 +313,7 @@ def _asked_to_wait(error: Any) -> float | None:
 
 def _reply(answer: Any, seconds: float, usd: float | None) -> Reply:
     if not answer.choices:
-        raise TransientFailure("the answer holds no choice")
+        raise TransientFailure("the answer has no choices")
     choice = answer.choices[0]
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
     refusal = getattr(choice.message, "refusal", None) or fields.get("refusal")

@@ -217,7 +217,7 @@ async def _check_refusal(server: ModelServer, name: str) -> None:
         raise _unknown_model(server, name, ())
     if answer.status in _NO_LIST:
         raise ModelUnreachable(
-            f"{server.model!r} cannot be asked at {server.shown} (HTTP {answer.status})",
+            f"the model {server.model!r} cannot be used at {server.shown} (HTTP {answer.status})",
             remedy=f"correct its name, or its address ({server.where})",
         )
 
@@ -226,7 +226,7 @@ async def _check_kind(server: ModelServer, name: str, answer: Answer) -> None:
     """An error where the server shows a web page in place of its list, and answers to a question in no other way."""
     if _is_web_page(answer) and _is_web_page(await _ask(server, name, [])):
         raise ModelUnreachable(
-            f"{server.shown} shows a web page: it is no server that {server.model!r} can be asked at",
+            f"{server.shown} shows a web page: it is not the server of the model {server.model!r}",
             remedy=f"correct its address, or log in to what stands before it ({server.where})",
         )
 
@@ -259,7 +259,7 @@ async def _check_path(server: ModelServer, name: str) -> None:
         return
     if (await _ask_one_token(server, name)).status in (404, 405):
         raise ModelUnreachable(
-            f"{server.shown} is not where {server.model!r} is asked: there is no /chat/completions under it",
+            f"{server.shown} is not the server of the model {server.model!r}: it has no /chat/completions",
             remedy=f"write {shown} ({server.where})",
         )
 
@@ -309,7 +309,7 @@ def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
     elif isinstance(error, ConnectionRefusedError):
         why = "connection refused"
     return ModelUnreachable(
-        f"{server.shown}, where {server.model!r} is asked, cannot be reached: {why}", remedy=remedy
+        f"{server.shown}, the address of the model {server.model!r}, cannot be reached: {why}", remedy=remedy
     )
 
 

@@ -218,7 +218,7 @@ def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
     substitute = estimates[sure]
     words = f"{STANDS_IN[sure]} is {substitute.value:.2f} [{substitute.low:.2f}, {substitute.high:.2f}]"
     return {
-        name: replace(e, note=f"{e.note}; {words}") if "depart together" in e.note else e
+        name: replace(e, note=f"{e.note}; {words}") if "most common value together" in e.note else e
         for name, e in estimates.items()
     }
 

@@ -52,7 +52,7 @@ WIDE = 940
 """How wide the figure may become."""
 MOST = 12
 """Evaluators drawn; the table holds the rest."""
-TITLE = "Internal consistency: which attributes go together"
+TITLE = "Internal consistency: how strongly attributes correlate"
 
 
 def grids(marks: Marks) -> dict[str, tuple[str, pd.DataFrame]]:
@@ -317,7 +317,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         return f"{row['evaluator']}: internal consistency cannot be compared with people's ({row['note']})."
     if row["note"].startswith("no test"):
         return (
-            f"Whether {row['evaluator']}'s attributes go together more than people's cannot be tested: mean rho {row['mean']:.2f} against "
+            f"Whether {row['evaluator']}'s attributes correlate more than people's cannot be tested: mean rho {row['mean']:.2f} against "
             f"{row['people']:.2f}, but {row['note'].removeprefix('no test: ')}."
         )
     size = (
@@ -328,10 +328,10 @@ def _sentence(row: dict[Any, Any]) -> str:
     if not row["p_holm"] < LEVEL:
         return f"{row['evaluator']}'s attributes are not shown to correlate more or less than people's attributes do: {size}."
     if row["difference"] > 0 and row["mean"] < NEAR_ZERO:
-        return f"{row['evaluator']}'s attributes go together slightly more than people's, too little for a halo: {size}."
+        return f"{row['evaluator']}'s attributes correlate slightly more than people's, too little for a halo effect: {size}."
     if row["difference"] > 0:
-        return f"{row['evaluator']}'s attributes go together more than people's, as under a halo: {size}."
-    return f"{row['evaluator']}'s attributes go together less than people's: {size}."
+        return f"{row['evaluator']}'s attributes correlate more than people's, as a halo effect would make them: {size}."
+    return f"{row['evaluator']}'s attributes correlate less than people's: {size}."
 
 
 CONSISTENCY = Audit("consistency", lambda inputs, draws: consistency_section(inputs.marks), 50)

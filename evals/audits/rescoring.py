@@ -74,10 +74,10 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
         sentences=tuple(_sentence(str(arm), rows) for arm, rows in wins.groupby("arm", sort=False)),
         tables={"wins": wins},
         methods=(
-            f"The second panel is the reference, made as the first's, of {', '.join(names)}, who are not part of the reference. On the cases that it, the arm and "
-            "the first panel scored, arm and second panel are each compared with the first; the win rate is the share of "
-            f"{draws.resamples} resamples of cases or their groups in which the arm comes nearer (ties count half), the advantage is the arm's "
-            "measure minus the panel's, turned so that more is nearer (of offsets, their sizes). Calibrated scores are out of fold.",
+            f"The second panel is {', '.join(names)}. Their scores are combined like those of the first panel, and are not part of the reference. "
+            "The arm and the second panel are each compared with the first panel, on the cases that all three scored. The win rate is the share of "
+            f"{draws.resamples} resamples of cases or groups in which the arm comes nearer; ties count half. The advantage is the difference between "
+            "the arm's measure and the panel's. A positive advantage means that the arm is nearer. Calibrated scores are out of fold.",
         ),
         notes=tuple(notes),
     )
@@ -169,7 +169,7 @@ def _sentence(arm: str, wins: pd.DataFrame) -> str:
     rows = {(str(row["side"]), str(row["measure"])): row for row in overall.to_dict("records")}
     cases = int(overall["n"].max())
     parts = []
-    for stage, words in (("before", "as it is"), ("after", "calibrated")):
+    for stage, words in (("before", "not calibrated"), ("after", "calibrated")):
         rates = [_win(rows[stage, measure], measure) for measure in MEASURES if (stage, measure) in rows]
         if rates:
             parts.append(f"{words}, {', '.join(rates)}")

@@ -54,7 +54,7 @@ COLUMNS = [
     *("attribute", "juror", "value", "low", "high", "se", "p", "p_holm", "same", "n"),
     *("case_variance", "juror_variance", "interaction_variance", "residual_variance", "freedom", "note"),
 ]
-AS_000, WITHIN = "000's own model", "within cases"
+AS_000, WITHIN = "published model", "within cases"
 FIXED = ["model", "attribute", "juror", "value", "low", "high", "se", "p", "p_holm", "same", "n", "case_variance", "residual_variance", "note"]  # fmt: skip
 PAIRS = ["attribute", "juror", "system", "same", "mean", "above", "n"]
 LEAST_FREEDOM = 3
@@ -330,7 +330,9 @@ def preference_figure(effects: pd.DataFrame) -> Figure:
                 Tick(0, clip(str(row["juror"]), 34), "soft" if math.isnan(row["value"]) else "plain")
             )
     x = number_axis(-reach, reach, about=6, lines=True)
-    panel = Panel(x, name_axis(names), 440, len(names) * ROW, title="Points in favour of one's own provider")
+    panel = Panel(
+        x, name_axis(names), 440, len(names) * ROW, title="Points by which a juror favours its own provider"
+    )
     for place, row in rows:
         value, low, high = row["value"], row["low"], row["high"]
         if math.isnan(value):
@@ -375,7 +377,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
         "higher is better. Each system has a fixed effect; case, juror, and juror by system have random intercepts. A juror is a model: its "
         "seats and repeats are averaged. Intervals and p come from Student's t, with degrees of freedom from the number of juror-system pairs. So one juror's "
         "liking for one system is not taken for favour. Providers are recognised from names. p is Holm-corrected over attributes and jurors.",
-        "000's own model is REML with a random intercept by case (by patient, where cases have groups) and fixed effects of jurors. It has no effect of systems, so "
+        "The published model (Rouillard, Bassett et al.) is REML with a random intercept by case (by patient, where cases have groups) and fixed effects of jurors. It has no effect of systems, so "
         "a provider whose outputs are better looks favoured. The model within cases has an intercept for each output, and systems are fixed too. Both hold for these "
         "jurors and systems only: one juror's liking for one system counts as favour. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
     )
@@ -391,7 +393,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
 
 
 FIXED_WORDS = {
-    AS_000: "By 000's own model (case random, juror fixed):",
+    AS_000: "By the published model (case random, juror fixed):",
     WITHIN: "Within cases, of these systems alone:",
 }
 
@@ -403,7 +405,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         return f"Self-preference{whose} on {row['attribute']} cannot be tested: {row['note']}."
     size = (
         f"{row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
-        f"were of one's own, Holm-corrected {p_words(row['p_holm'])})"
+        f"were of the juror's own provider, Holm-corrected {p_words(row['p_holm'])})"
     )
     on = f"{row['attribute']}: {size}."
     if not row["p_holm"] < LEVEL:

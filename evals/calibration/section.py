@@ -140,7 +140,7 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
     if overall:
         level = overall["offset"]
         sentences.append(
-            f"Within attributes, over all that share a scale, {arm} stands {_apart(level['before'])} people before calibration "
+            f"Over all attributes that share a scale, {arm} is {_apart(level['before'])} people before calibration "
             f"and {_apart(level['after'])} them after, out of fold ({_error(overall['rmse'])})."
         )
     return sentences

@@ -92,7 +92,7 @@ def deliberation_section(
         (*sentences, *blind_advice(effects)),
         tables,
         methods=(METHOD,),
-        lead=f"Final verdicts less the count of the same seats' blind ballots, in {objective.words}"
+        lead=f"Final verdicts minus the count of the same seats' blind ballots, in {objective.words}"
         f" ({'less' if objective.better < 0 else 'more'} is better).",
         texts={
             "effects": TableText("", "", {key: head for key, head in HEADS.items() if key != "attribute"}),
@@ -107,7 +107,7 @@ def effect_sentence(row: Row) -> str:
     if math.isnan(row["value"]):
         return f"{name}: the effect of deliberation is unknown: {row['note']}."
     interval = "" if math.isnan(row["low"]) else f", 95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)}"  # fmt: skip
-    size = f"{objective} {row['final']:.3f} with it, {row['blind']:.3f} by counting its blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
+    size = f"{objective} {row['final']:.3f} with deliberation, {row['blind']:.3f} by counting its blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
     small = bool(row["outcome"] in ("helped", "harmed") and abs(row["value"]) <= row["margin"])
     told = {
         "helped": "deliberation helped" + (", by no more than the margin" if small else ""),
@@ -263,7 +263,7 @@ def _effect_row(
 
 def _difference(votes: ScoredVotes, objective: Objective, without: str) -> Contrast:
     """The objective of the first column of votes less that of the second, as it is reported."""
-    method = f"final verdicts less blind count, {objective.words}"
+    method = f"final verdicts minus blind count, {objective.words}"
     n = len(votes.truth)
     otherwise = without or f"{objective.words} is undefined on the {n} questions that both answered"
     if not n:

@@ -38,7 +38,7 @@ class RunEstimate:
 
     attribute: str
     of: str
-    """What is estimated: `mean`, `share of WORD`, `quantile 0.5`, `slope on COLUMN`, `A less B`."""
+    """What is estimated: `mean`, `share of WORD`, `quantile 0.5`, `slope on COLUMN`, `A minus B`."""
     found: Rectified
     jury_alone: Estimate
     cases: int
@@ -234,12 +234,12 @@ def _of_systems(query: _Asked, table: pd.DataFrame, systems: tuple[str, str]) ->
     names = [str(name) for name in table["system"].dropna().unique()]
     for name in systems:
         if name not in names:
-            raise VenireError(f"no case is of the system {name!r}", remedy=nearest(name, names) if names else "give cases a `system`")  # fmt: skip
+            raise VenireError(f"no case was written by the system {name!r}", remedy=nearest(name, names) if names else "give cases a `system`")  # fmt: skip
     side_a, side_b = ((table["system"].astype(str) == name).to_numpy(bool) for name in systems)
     rectified = rectified_difference(query.labels, query.scores, query.labelling, side_a, side_b)
     means = [np.nanmean(query.scores[side]) if (~np.isnan(query.scores[side])).any() else np.nan for side in (side_a, side_b)]  # fmt: skip
     jury = Estimate(float(means[0] - means[1]), math.nan, math.nan, int((side_a | side_b).sum()), ALONE)
-    of = f"{systems[0]} less {systems[1]}"
+    of = f"{systems[0]} minus {systems[1]}"
     estimate = query.estimate(of if query.of == "mean" else f"{query.of}, {of}", rectified, jury)
     return replace(estimate, cases=int((side_a | side_b).sum()))
 
@@ -264,7 +264,7 @@ def _of_arms(
     jury_alone = undefined("arms cannot judge themselves", method=ALONE, n=int(shared.sum()))
     return RunEstimate(
         name,
-        f"error of {arm.name} less {rival.name}",
+        f"error of {arm.name} minus {rival.name}",
         rectified,
         jury_alone,
         int(shared.sum()),

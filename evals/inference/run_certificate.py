@@ -29,7 +29,7 @@ from .shift import Shift, Values, shift_test
 PLACES = 6
 WATCHED = ("score", "confidence", *SIGNALS)
 """What other cases are held against labelled ones by, beside the systems that produced them."""
-APPLIED = "The rule's labels are of cases of another run: the verdicts here are accepted as far as these cases are drawn like those."
+APPLIED = "The rule's labels come from another run. Its guarantee holds here only if these cases are drawn like those."
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
 
 
 _CAPTION = (
-    "Mean score of the cases that people call severe less that of those they call harmless, with error rates turned (one minus the rate): "
+    "Mean score of the cases that people call severe minus that of those they call harmless, with error rates as one minus the rate: "
     "below zero is right. Lines are 95% intervals."
 )
 _TRACKING = {"metric": "metric", "family": "family", "good_is": "good is", "statistic": "", "value": "value", "low": "low",

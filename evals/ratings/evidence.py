@@ -372,7 +372,7 @@ def without_reserved_names(evidence: Evidence) -> Evidence:
         abstentions=with_label(evidence.abstentions),
         notes=(
             *evidence.notes,
-            f"the attribute {OVERALL!r} stands as {ATTRIBUTE!r}: {OVERALL!r} is all attributes together",
+            f"the attribute {OVERALL!r} is shown as {ATTRIBUTE!r}, because {OVERALL!r} means all attributes together",
         ),
     )
 

@@ -121,7 +121,7 @@ def severity_tracking(
     badness = score[is_complete] if low_is_good else -score[is_complete]
     ends = np.where(is_severe, 1.0, np.where(mild, 0.0, np.nan))
     return Tracking(
-        estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe less mean of none", missing, RAW),
+        estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe minus mean of none", missing, RAW),
         estimate(_tau_b, np.column_stack([score[is_complete], severity[is_complete]]), "Kendall's tau-b", FLAT, FISHER),
         estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC, severe against all others",
                  "no severe case, or no other", RATIO),

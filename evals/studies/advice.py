@@ -111,7 +111,11 @@ def _use(tables: AdviceTables) -> str:
     )
     if int((within & cheaper).sum()):
         worse += "; cheaper arms belong to a kind (jury or single judge) that is shown to be worse"
-    unpaid = "no jury is shown to pay, and it is " if arm["kind"] == "jury" and not juries_pay(tables) else ""
+    unpaid = (
+        "no jury is shown to be worth using, and it is "
+        if arm["kind"] == "jury" and not juries_pay(tables)
+        else ""
+    )
     measured = (
         "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
     )
@@ -133,11 +137,11 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
     kinds = set(tables.frontier["kind"])
     if found.empty:
         lacking = "single judge" if "single judge" not in kinds else "jury"
-        return f"Not shown whether juries pay: there is no {lacking} among the arms."
+        return f"Not shown whether a jury is worth using: there is no {lacking} among the arms."
     row = found.to_dict("records")[0]
     size = f"{_signed_interval(row)}, on {row['n']} held-out questions"
     if math.isnan(row["p"]):
-        return f"Not shown whether juries pay: {row['note'] or 'the difference is undefined'}."
+        return f"Not shown whether a jury is worth using: {row['note'] or 'the difference is undefined'}."
     if row["p"] >= LEVEL:
         return (
             "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
@@ -145,12 +149,12 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
         )  # fmt: skip
     if row["value"] > 0 and not juries_pay(tables):
         return (
-            f"No jury is shown to pay: the best jury agrees better than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
+            f"No jury is shown to be worth using: the best jury agrees better than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
             "than one constant answer."
         )  # fmt: skip
     if row["value"] > 0:
-        return f"A jury pays: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
-    return f"No jury pays: the best single judge agrees better than the best jury, both chosen on other cases; jury minus judge is {size}."
+        return f"A jury is worth using: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
+    return f"No jury is worth using: the best single judge agrees better than the best jury, both chosen on other cases; jury minus judge is {size}."
 
 
 def _limits(tables: AdviceTables) -> list[str]:

@@ -64,7 +64,7 @@ class Composition:
     chosen_apart: bool = False
     """Whether what to use is said for each attribute, or by weights: by `choices`, and not by the frontier."""
     pays: bool = False
-    """Whether a jury is shown to pay on all attributes together."""
+    """Whether a jury is shown to be worth using on all attributes together."""
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
@@ -152,7 +152,7 @@ class Candidates:
 
 
 def frontier(candidates: Candidates) -> pd.DataFrame:
-    """One row an arm, cheapest first; on the `front` are those that no other arm beats in both score and cost."""
+    """One row for each arm, cheapest first; on the `front` are those that no other arm beats in both score and cost."""
     measure = candidates.measure
     rows = []
     for arm in candidates.arms:

@@ -143,7 +143,11 @@ class Choices:
         """For each attribute whether a jury pays and what to use; then what the margin would allow."""
         paying = [name for name, found in self._found.items() if found.pays]
         if self._found:
-            told = f"A jury pays on {', '.join(paying)}" if paying else "No jury is shown to pay"
+            told = (
+                f"A jury is worth using on {', '.join(paying)}"
+                if paying
+                else "No jury is shown to be worth using"
+            )
             yield f"{told} (by {self.goal.objective.words}, on cases that did not choose it)."
         for name, found in self._found.items():
             yield self._use(name, found)
@@ -156,7 +160,7 @@ class Choices:
             if found.jury is None
             else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
-        rests = "a jury is shown to pay" if found.pays else "no jury is shown to pay, and it is the cheapest that is not shown to be worse"  # fmt: skip
+        rests = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and it is the cheapest that is not shown to be worse"  # fmt: skip
         return f"{name}: use {self.who(used)}: {rests}; {words} {_interval(used)} held out; {gain}."
 
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:

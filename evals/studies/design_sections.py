@@ -146,7 +146,9 @@ def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People
         )  # fmt: skip
     missing = [key for key in ("minutes", "wage") if getattr(people, key) is None]
     notes = (
-        (f"what a person takes is not known: the study file says no {' and no '.join(missing)} under people",)
+        (
+            f"a person's time or cost is not known: the study file does not give {' and '.join(missing)} under people",
+        )
         if missing
         else ()
     )

@@ -54,7 +54,7 @@ class RunFindings:
     jurors: Composition | None
     """Juries made of the seats' own first ballots; None where there is not enough for any."""
     table: pd.DataFrame
-    """One row an arm, cheapest first: how it is made, what it earned on either part of the cases, what it took."""
+    """One row for each arm, cheapest first: how it is made, what it earned on either part of the cases, what it took."""
     trials: pd.DataFrame
     paid: Cost
     """What was really paid, for all arms together."""
@@ -295,7 +295,7 @@ def _findings(
         if arm in choosable and (not study.test or cases & set(study.test))
     ]
     apart = [
-        f"{arm} heard {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases alone: it is in the tables, and not among the arms to choose from"
+        f"{arm} heard {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases only: it is in the tables, but not among the arms to choose from"
         for arm in study.arms
         if arm not in choosable
     ]

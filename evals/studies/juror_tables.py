@@ -123,7 +123,7 @@ def jurors_table(counter: VoteCounter, shares: Shares, chosen: HeldOut) -> pd.Da
         found = {
             "": mean_credit_estimate(alone[at], pool.cluster, method="agreement"),
             "leave_one_out": mean_difference(
-                without[at], pool.cluster, method="with less without"
+                without[at], pool.cluster, method="with minus without"
             ).difference,
             "shapley": _with_sampling(
                 mean_difference(shares.each[at], pool.cluster, method="Shapley value").difference,

@@ -73,8 +73,8 @@ def _run_lines(plan: Plan) -> list[str]:
     ]
     if study.search is not None:
         lines.append(
-            f"a search of {study.search.trials} trials by {', '.join(study.search.objectives)}: the most is of juries of "
-            f"{study.search.max_seats} that share nothing and are never dropped early"
+            f"a search of {study.search.trials} trials by {', '.join(study.search.objectives)}: the maximum assumes juries of "
+            f"{study.search.max_seats} that share no calls and are never dropped early"
         )
     budget = {key: value for key, value in study.budget if value is not None}
     if budget:

@@ -30,7 +30,7 @@ from .study_files import REPORT
 from .study_tables import TABLES, trial_rows
 
 CAPTIONS = {
-    "frontier": "Agreement with people on cases that did not choose the arm, against what a case takes of it alone. "
+    "frontier": "Agreement with people on cases that did not choose the arm, against what a case costs by that arm alone. "
     "Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
     "growth": "Agreement against the number of seats: juries made of the seats' own blind ballots. Bands are 95% intervals.",
     "contributions": "What each seat adds, on average over all juries that these seats could make.",
@@ -143,13 +143,15 @@ def _juries_in_short(composition: Composition) -> str:
     if composition.chosen_apart and len(composition.choices):
         paying = composition.choices[composition.choices["pays"].astype(bool)]["attribute"].tolist()
         return (
-            f"A jury pays on {', '.join(paying)}." if paying else "No jury is shown to pay on any attribute."
+            f"A jury is worth using on {', '.join(paying)}."
+            if paying
+            else "No jury is shown to be worth using on any attribute."
         )
     found = composition.answers[composition.answers["what"] == DIFFERENCE].to_dict("records")
     if not found or math.isnan(found[0]["p"]):
-        return "Whether a jury pays is not shown."
+        return "It is not shown whether a jury is worth using."
     row = found[0]
-    told = "A jury pays" if composition.pays else "No jury is shown to pay"
+    told = "A jury is worth using" if composition.pays else "No jury is shown to be worth using"
     return f"{told}: the best jury minus the best single judge, both chosen on other cases, is {interval_words(row['value'], row['low'], row['high'])}."
 
 

@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 TABLES: Mapping[str, TableText] = {
     "arms": TableText(
         "Arms",
-        "One row an arm, cheapest first, with its agreement on the cases that arms were chosen on and on those held out. "
+        "One row for each arm, cheapest first, with its agreement on the cases that arms were chosen on and on those held out. "
         "Cost and calls are of the arm alone: what it shares with others is counted in full.",
         {"arm": "arm", "kind": "kind", "seats": "seats", "protocol": "protocol", "count": "count", "calibration": "calibration",
          "front": "frontier", "selection": "agreement, chosen on", "score": "agreement, held out", "low": "low", "high": "high",
@@ -26,13 +26,13 @@ TABLES: Mapping[str, TableText] = {
          "agreement": "agreement", "cost": "cost", "latency": "seconds", "note": ""},
     ),
     "choices": TableText(
-        "What to seat, attribute by attribute",
+        "Which jury or judge to use, attribute by attribute",
         "One judge, a jury or weights, chosen on some cases and scored on others, compared with the best single judge chosen in the same "
-        "way. A jury pays if it is shown to be better than the judge and better than one constant answer. `cheaper` says whether "
+        "way. A jury is worth using if it is shown to be better than the judge and better than one constant answer. `cheaper` says whether "
         "the judge is shown to be within the margin.",
         {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
          "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",
-         "gain": "jury minus judge", "gain_low": "low", "gain_high": "high", "p": "p", "pays": "a jury pays",
+         "gain": "jury minus judge", "gain_low": "low", "gain_high": "high", "p": "p", "pays": "a jury is worth using",
          "cheaper": "the judge is", "more_cases": "more cases needed", "n": "n"},
     ),
     "measures": TableText(
@@ -49,7 +49,7 @@ TABLES: Mapping[str, TableText] = {
     ),
     "frontier": TableText(
         "Cost against agreement",
-        "One row an arm, cheapest first. On the frontier are those that no other arm beats in both agreement and cost.",
+        "One row for each arm, cheapest first. On the frontier are those that no other arm beats in both agreement and cost.",
         {"arm": "arm", "kind": "kind", "front": "on the front", "score": "agreement", "low": "low", "high": "high",
          "answered": "answered", "cost": "cost", "seconds": "seconds", "n": "n", "jurors": "who sits"},
     ),
@@ -67,7 +67,7 @@ TABLES: Mapping[str, TableText] = {
     ),
     "jurors": TableText(
         "What each juror adds",
-        "Agreement alone; the agreement of all jurors less that without this one; and the Shapley value, what a juror adds on average "
+        "Agreement alone; the agreement of all jurors minus that without this one; and the Shapley value, what a juror adds on average "
         "over all juries that could be.",
         {"juror": "juror", "in_jury": "in the jury", "score": "alone", "low": "low", "high": "high", "answered": "answered", "cost": "cost",
          "leave_one_out": "leave one out", "leave_one_out_low": "low", "leave_one_out_high": "high",
@@ -95,7 +95,7 @@ TABLES: Mapping[str, TableText] = {
         "The order of two texts",
         "How often a juror gives the same answer when the two texts are exchanged, and which place it favours when it does not.",
         {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "first place twice",
-         "second": "second place twice", "lean": "first less second", "low": "low", "high": "high"},
+         "second": "second place twice", "lean": "first minus second", "low": "low", "high": "high"},
     ),
     "power": TableText(
         "The smallest difference that could be detected",

@@ -70,7 +70,7 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     notes = []
     if lost := len(ratings) - len(known):
         notes.append(
-            f"{count_words(lost, 'rating')} without a judged answer: {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r} first"
+            f"{count_words(lost, 'rating')} without a judged answer, such as {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r}"
         )
     numbers = known.assign(value=pd.to_numeric(known["value"], errors="coerce")).dropna(subset=["value"])
     composite = numbers.groupby(["case", "rater"], sort=False)["value"].mean().reset_index()

@@ -111,7 +111,7 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
     match_count = sum(map(len, by_system.values()))
     if not match_count or len(unknown) > match_count:
         mismatch = (
-            f"{len(unknown)} match no case of it, {unknown[0]!r} first"
+            f"{len(unknown)} match no case of it, such as {unknown[0]!r}"
             if unknown
             else f"{elsewhere} are of other scenarios"
         )

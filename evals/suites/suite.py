@@ -307,7 +307,7 @@ def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str 
     if not scenario.cases.is_file():
         origin = f" from {scenario.source.repo}" if scenario.source is not None else ""
         if scenario.access != "public":
-            return f"{scenario.access}: {scenario.cases} is not here; get it{origin}"
+            return f"{scenario.access}: {scenario.cases} is not in the data folder; get it{origin}"
         raise InvalidFile(
             f"{scenario.cases}: no such file, which the scenario {scenario.name} reads",
             remedy=f"get it{origin}, and name its folder with data: (now {data}) or --data",

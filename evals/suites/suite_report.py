@@ -134,7 +134,7 @@ def suite_sentences(results: SuiteResults) -> list[str]:
     constant, chance = results.baselines["constant"], results.baselines["random"]
     if not math.isnan(constant):
         sentences.append(
-            f"Baselines that do not read have a macro average of {constant:.2f} (always the same answer) or {chance:.2f} (a random one), on the scenarios that a program scores."
+            f"Baselines that do not read the cases have a macro average of {constant:.2f} (always the same answer) or {chance:.2f} (a random one), on the scenarios that a program scores."
         )
     sentences += [
         f"{name} is dominated: {rival} costs no more and scores no lower."

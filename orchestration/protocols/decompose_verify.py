@@ -85,7 +85,7 @@ def _claims_from_file(options: ClaimOptions, case: str, text: NamedText) -> Extr
         text.with_place(claim) for claim in load_claims(options.file).get(case, ()) if claim.of == text.name
     )
     missing = (
-        {} if claims else {"failed": "no_record", "detail": f"{options.file.name} has none of this case"}
+        {} if claims else {"failed": "no_record", "detail": f"{options.file.name} has no claims of this case"}
     )
     return Extracted.model_validate({"round": 1, "who": CLERK, "of": text.name, "claims": claims, **missing})
 

@@ -178,7 +178,7 @@ def _refuse_impossible(jury: Jury, change: Change) -> None:
         )
     if change.from_round > 1 and jury.protocol.startswith("magentic"):
         raise VenireError(
-            f"whoever presides over {jury.protocol} keeps one conversation, so it can only be replayed as a whole",
+            f"the orchestrator of {jury.protocol} keeps one conversation, so it can only be replayed as a whole",
             remedy="leave out --from-round",
         )
     if change.advocates is not None and jury.protocol != "debate":

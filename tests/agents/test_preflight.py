@@ -207,7 +207,7 @@ def test_ollama_is_not_refused_for_lacking_a_path_that_litellm_does_not_ask(
     seat = ModelSettings(model=model, base_url=f"http://127.0.0.1:{server.server_port}")
     try:
         if refused:
-            assert "cannot be asked" in refusal(seat).problem
+            assert "cannot be used" in refusal(seat).problem
         else:
             assert not ask(seat)
     finally:
@@ -227,7 +227,7 @@ def test_a_server_without_a_list_proves_nothing() -> None:
         (401, "invalid key", "refuses the key in OPENAI_API_KEY"),
         (404, "The model `a` does not exist", "has no model 'a'"),
         (400, "unknown model: a", "has no model 'a'"),
-        (404, "not found", "'openai/a' cannot be asked at"),
+        (404, "not found", "'openai/a' cannot be used at"),
         (400, "messages: too short", ""),
         (500, "no idea", ""),
     ],

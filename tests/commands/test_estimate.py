@@ -73,14 +73,14 @@ def test_quantiles_slopes_and_differences(folder: Path) -> None:
     assert more.returncode == 0 and "clear, quantile 0.5: 3.000" in more.stdout, more.stderr
     assert "slope on output_length" in more.stdout
     both = venire("estimate", "run", "--human", "some.csv", "--systems", "A,B", "--json", cwd=folder)
-    assert json.loads(both.stdout)["estimates"][0]["of"] == "A less B"
+    assert json.loads(both.stdout)["estimates"][0]["of"] == "A minus B"
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (("--systems", "A"), "two systems"),
-        (("--systems", "A,C"), "no case is of the system 'C'"),
+        (("--systems", "A,C"), "no case was written by the system 'C'"),
         (("--slope", "age"), "no case has a number 'age'"),
         (("--arm", "nobody"), "no arm named 'nobody'"),
         (("--against", "nobody"), "no arm named 'nobody'"),

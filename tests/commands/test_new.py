@@ -49,7 +49,7 @@ def test_a_sheet_is_chosen_by_name_and_otherwise_the_first_is_read_and_named(tmp
     third = new(tmp_path / "c", "--from", book, "--sheet", "Third", "--yes")
     none = new(tmp_path / "d", "--sheet", "Third", "--yes")
 
-    assert "two.xls: reads the sheet 'First'; --sheet NAME another: Second" in first.stderr
+    assert "two.xls: reading the sheet 'First'; choose another with --sheet NAME: Second" in first.stderr
     assert "--sheet" not in second.stderr
     assert [case.output for case in load_cases(tmp_path / "b" / "cases.csv")] == ["Étude."]
     assert "its sheets: First, Second" in str(third.exception)

@@ -149,7 +149,7 @@ def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> 
     )
 
     assert ended.exit_code == 0, (ended.output, ended.exception)
-    assert "reads the sheet 'Data'; --sheet NAME another: About" in ended.output
+    assert "reading the sheet 'Data'; choose another with --sheet NAME: About" in ended.output
     assert "2 cases, 1 attribute, 2 ratings by 1 person" in ended.output
 
 

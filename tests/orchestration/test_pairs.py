@@ -437,7 +437,7 @@ def test_pairs_are_made_of_systems_on_one_question() -> None:
     [
         ([*outputs("x"), *outputs("x", questions=1)], None, "both by 'x'"),
         (outputs("x"), None, "no two systems"),
-        (outputs("x", "y"), "w", "no case is by 'w'"),
+        (outputs("x", "y"), "w", "no case was written by the system 'w'"),
         ([Case(id="1", output="o", system="x")], None, "no question"),
         ([Case(id="1", output="o", question="q")], None, "no system"),
     ],

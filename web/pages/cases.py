@@ -75,7 +75,7 @@ def _filter(search: CaseSearch, arms: Sequence[Arm], offered: FilterValues) -> H
     return element(
         "form",
         {"class": "filter", "action": "./cases", "method": "get", "aria-label": "Filter"},
-        element("label", None, "search, reasons too", element("input", {"name": "q", "type": "search", "value": search.q, "autocomplete": "off"})),
+        element("label", None, "search cases and reasons", element("input", {"name": "q", "type": "search", "value": search.q, "autocomplete": "off"})),
         option_list("arm", search.arm, {arm.name: arm.name for arm in arms}, "all arms") if len(arms) > 1 else None,
         option_list("system", search.system, {name: name for name in offered.systems}, "all systems") if offered.systems else None,
         option_list("group", search.group, {name: name for name in offered.groups}, "all groups") if offered.groups else None,

@@ -95,7 +95,7 @@ def controls_view(report: ControlsReport) -> Html:
     return fragment(
         heading("Why jurors moved", quiet(f"controls in {report.run}"), level=1),
         table_view("shares of the recorded moves", shares),
-        table_view("who did it", sources) if sources else None,
+        table_view("which juror moved it", sources) if sources else None,
         element("ul", {"class": "quiet"}, [element("li", None, note) for note in report.notes]),
     )
 

@@ -109,7 +109,7 @@ class Revisions:
 def _dots(controls: Controls) -> Html:
     """How often a revision moved when it was asked again, and its kind where there are draws enough; who did it, folded."""
     who = sorted(condition for condition in controls.draws if " " in condition)
-    folded = element("details", None, element("summary", {"class": "quiet"}, "who did it"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
+    folded = element("details", None, element("summary", {"class": "quiet"}, "which juror moved it"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
     return fragment(
         quiet("asked again, how often it moved"),
         element("b", {"class": "kind"}, f" · {controls.label}") if controls.label else None,

@@ -127,7 +127,7 @@ def _claim_seats(options: ClaimsOptions) -> Seating:
     jury = _jury(options.jury, options)
     if jury.protocol != "decompose-verify":
         raise VenireError(
-            f"{jury.name} sits under {jury.protocol}, which checks no claims",
+            f"the jury {jury.name} has the protocol {jury.protocol}, which checks no claims",
             remedy="name a jury with protocol: decompose-verify, such as lens-claims",
         )
     rubric = load_rubric("claims")

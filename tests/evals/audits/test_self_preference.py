@@ -181,7 +181,7 @@ def test_with_few_systems_it_cannot_be_told() -> None:
         "Self-preference on safe cannot be tested: 2 jurors and 3 systems are too few to separate favour for a provider from one juror's "
         "liking for one system; more systems are needed."
     )
-    assert all(each.startswith(("By 000's own model", "Within cases")) for each in section.sentences[1:])
+    assert all(each.startswith(("By the published model", "Within cases")) for each in section.sentences[1:])
 
 
 def test_a_model_that_sits_thrice_is_one_juror() -> None:

@@ -14,12 +14,20 @@ from venire.evals.statistics.estimate import Estimate, undefined
 def test_a_sentence_has_the_interval_or_why_there_is_none() -> None:
     known = Estimate(0.5, 0.25, 0.75, 40, "kappa")
     refused = Estimate(
-        0.5, np.nan, np.nan, 40, "kappa", note="no interval: raters depart together on 3 of 40 cases"
+        0.5,
+        np.nan,
+        np.nan,
+        40,
+        "kappa",
+        note="no interval: raters leave their most common value together on 3 of 40 cases",
     )
     bare = Estimate(0.5, np.nan, np.nan, 40, "kappa", note="approximate")
 
     assert estimate_phrase(known) == "0.500 (0.25 to 0.75)"
-    assert estimate_phrase(refused) == "0.500 (no interval: raters depart together on 3 of 40 cases)"
+    assert (
+        estimate_phrase(refused)
+        == "0.500 (no interval: raters leave their most common value together on 3 of 40 cases)"
+    )
     assert estimate_phrase(bare, "+.2f") == "+0.50 (no interval)"
     assert estimate_phrase(undefined("no case", method="kappa")) == "undefined (no case)"
 

@@ -98,11 +98,14 @@ def test_too_few_shared_departures_give_no_interval_and_say_so() -> None:
         fleiss_kappa(long_table(rows)),
     ):
         assert estimate.defined and np.isnan(estimate.low)
-        assert estimate.note == "no interval: raters depart together on 3 of 40 cases, and 5 are needed"
+        assert (
+            estimate.note
+            == "no interval: raters leave their most common value together on 3 of 40 cases, and 5 are needed"
+        )
     for estimate in (gwet_ac(long_table(rows)), percent_agreement(long_table(rows)), mae(long_table(rows))):
         assert estimate.low < estimate.value < estimate.high
     paired = cohen_kappa(long_table(rows))
-    assert "r0 and r2 depart together on 0 of 40 cases" in paired.note
+    assert "r0 and r2 leave their most common value together on 0 of 40 cases" in paired.note
 
 
 def test_a_judge_and_a_mean_each_leave_their_own_commonest_value() -> None:
@@ -192,4 +195,4 @@ def test_the_percentile_bootstrap_holds_a_mean_and_knows_too_few_resamples() -> 
 def test_a_matrix_of_words_has_the_gate_too() -> None:
     grid = matrix(long_table([["yes", "yes"]] * 36 + [["no", "no"]] * 4))
 
-    assert "depart together on 4 of 40 cases" in fleiss_kappa(grid).note
+    assert "leave their most common value together on 4 of 40 cases" in fleiss_kappa(grid).note

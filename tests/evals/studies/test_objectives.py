@@ -177,7 +177,7 @@ def test_a_jury_is_taken_where_it_pays_and_a_judge_where_it_does_not() -> None:
     assert (
         rows.loc["apart", "gain_low"] > 0 and rows.loc["apart", "value"] > rows.loc["apart", "single_value"]
     )
-    assert found.sentences()[0].startswith("A jury pays on apart (by Spearman's rho")
+    assert found.sentences()[0].startswith("A jury is worth using on apart (by Spearman's rho")
     assert set(found.measures["arm"]) == {"chosen", "best jury", "best single judge"}
     assert found.measures[["spearman", "icc3k", "kappa"]].notna().all().all()
 

@@ -81,7 +81,7 @@ def test_the_search_finds_the_three_who_are_good_and_independent(world: Composit
     assert world.recommended == "jury of 3"
     assert set(world.jurors[world.jurors["in_jury"]]["juror"]) == set(GOOD)
     assert world.sentences()[0].startswith("Use jury of 3 (good-1 + good-2 + good-3), at 3 votes a case")
-    assert world.sentences()[1].startswith("A jury pays")
+    assert world.sentences()[1].startswith("A jury is worth using")
 
 
 def test_shapley_ranks_the_good_first_and_the_adverse_last(world: Composition) -> None:
@@ -163,7 +163,7 @@ def test_where_all_jurors_are_alike_the_advice_is_the_cheapest_single_judge() ->
         told.append((found.recommended, found.sentences()[1]))
 
     assert [name for name, _ in told].count("juror-5") >= 9
-    assert not any(words.startswith("A jury pays") for name, words in told if name == "juror-5")
+    assert not any(words.startswith("A jury is worth using") for name, words in told if name == "juror-5")
     assert sum("No jury is shown to be better than the best single judge" in words for _, words in told) >= 7
 
 
@@ -460,7 +460,7 @@ def test_of_equal_arms_the_cheapest_is_advised_and_of_a_better_jury_the_jury() -
     assert told.count("judge") >= 9
     assert better.recommended == "jury"
     assert better.sentences()[0].startswith("Use jury, at 9 dollars a case")
-    assert better.sentences()[1].startswith("A jury pays")
+    assert better.sentences()[1].startswith("A jury is worth using")
     assert better.power.iloc[0]["first"] == "the best jury"
     assert set(better.tables) == {"answers", "frontier", "noise", "power"}
 
@@ -482,7 +482,7 @@ def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:
     table = arms_world(0.0)
     found = weigh(table[table["kind"] == "single judge"], resamples=100)
 
-    assert found.sentences()[1] == "Not shown whether juries pay: there is no jury among the arms."
+    assert found.sentences()[1] == "Not shown whether a jury is worth using: there is no jury among the arms."
 
 
 def test_arms_get_credit_on_what_any_of_them_answered() -> None:
