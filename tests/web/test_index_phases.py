@@ -52,7 +52,7 @@ def test_scores_sort_and_filter_before_the_flags_are_known(half_read: InspectorS
 
     assert len(cases(half_read, "sort=score.accurate")) == last
     assert set(cases(half_read, "stop=rounds")) == {"overruled"}
-    assert f"Flags and reasons of 4 of {last} deliberations have been read so far" in text
+    assert f"flags and reasons of 4 of {last} deliberations have been read" in text
     assert text.count("flags not read yet") == last - 4
     assert f"looking for flags: 4 of {last}" in text
 

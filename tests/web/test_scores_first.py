@@ -129,7 +129,7 @@ def test_the_largest_difference_from_people_comes_first(served: InspectorServer)
     first = re.search(r'<a class="case"[^>]*>([^<]+)</a>', overview[overview.index("differ most") :])
     assert first is not None and first[1] == "fabricated"
     assert "accurate</b> 4, people 1: +3" in overview
-    assert "all 27 scores with people's ratings" in overview
+    assert "all 27 scores with people's ratings" in unescape(overview)
 
 
 def differences(served: InspectorServer, query: str = "") -> list[list[str]]:
