@@ -382,11 +382,11 @@ def test_runs_made_apart_are_merged_without_a_call_and_other_juries_are_named(tm
     with ProviderServer(jury_of({"a": 3, "b": 1, "c": 2, "boss": 2})) as server:
         *command, whole = write_run(tmp_path, server.url)
         assert venire(*command, whole, cwd=tmp_path).returncode == 0
-        for name, rows in (("one", CASES[:2]), ("two", CASES[2:])):
+        for name, rows in (("one", CASES[:2]), ("two", CASES[2:3]), ("three", CASES[3:])):
             (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
             assert venire(*command, name, cwd=tmp_path).returncode == 0
         sent = len(server.calls)
-        merged = venire("merge", "one", "two", "-o", "both", cwd=tmp_path)
+        merged = venire("merge", "one", "two", "three", "-o", "both", cwd=tmp_path)
         jury = (tmp_path / "jury.yaml").read_text()
         (tmp_path / "jury.yaml").write_text(jury.replace('"name": "a"', '"name": "z"', 1))
         assert venire(*command, "other", cwd=tmp_path).returncode == 0

@@ -11,8 +11,10 @@ from written_transcripts import abstained, cast, transcript_of
 
 from venire import Jury, Rubric, Stop, Transcript, Verdict
 from venire.agents.orchestrator import Finding
+from venire.orchestration.acceptance import confidence, escalation_reason, signals
 from venire.orchestration.transcript import AnyEntry, Checked, Decided, Extracted, Said
 from venire.orchestration.verdict import Outcome, outcome_signals, tallies, verdict
+from venire.personas.options import AcceptanceRule
 from venire.rubrics.claim import Check, Claim
 from venire.rubrics.scale import NOT_APPLICABLE, Value
 
@@ -236,21 +238,61 @@ def test_names_that_are_markup_stay_words_in_a_notebook() -> None:
     assert "<b>" not in page and "&lt;b&gt; 1: r" in page
 
 
-def test_what_may_not_stand_unseen_is_told_by_the_jurys_rule() -> None:
-    attribute = {"labels": 60, "errors": 0, "bound": 0.05}
-    rule = {
+def rule_of(**thresholds: float | None) -> dict[str, object]:
+    found = {"labels": 60, "errors": 0, "bound": 0.05}
+    return {
         "risk": 0.1,
         "delta": 0.1,
         "arm": "j",
         "judged_by": {"rubric": "", "seats": {}, "orchestrator": "", "rest": "", "prompts": ""},
-        "attributes": {"accurate": {"threshold": 0.0, **attribute}, "risk": {"threshold": None, **attribute}},
+        "attributes": {name: {"threshold": threshold, **found} for name, threshold in thresholds.items()},
     }
+
+
+def test_what_may_not_stand_unseen_is_told_by_the_jurys_rule() -> None:
+    rule = rule_of(accurate=0.0, risk=None)
     entries: list[AnyEntry] = [cast(name, {"accurate": 4, "risk": 2}) for name in "ab"]
     found = counted(entries, jury=bench("a", "b", rule=rule, escalate_to="people"))
 
     assert found["accurate"].escalated == ""
     assert found["risk"].escalated and found["colour"].escalated
     assert "; to people: " in str(found) and found["risk"].model_dump()["escalated"]
+
+
+@pytest.mark.parametrize(
+    ("status", "sure", "stands"),
+    [("reached", 0.75, True), ("reached", 0.7499, False), ("reached", 1.0, True), ("hung", 1.0, False), ("not_applicable", 1.0, False)],
+)  # fmt: skip
+def test_a_verdict_as_sure_as_the_certified_threshold_stands_and_one_below_it_does_not(
+    status: str, sure: float, stands: bool
+) -> None:
+    rule = AcceptanceRule.model_validate(rule_of(accurate=0.75, risk=None))
+
+    assert (escalation_reason(rule, "accurate", status, sure) == "") is stands
+    assert escalation_reason(rule, "risk", status, sure) and escalation_reason(rule, "colour", status, sure)
+
+
+def test_signals_are_shares_of_votes_quotes_and_seats_and_confidence_their_weighted_mean() -> None:
+    first = [
+        cast("a", {"accurate": 2}),
+        cast("b", {"accurate": 4}),
+        cast("c", {"accurate": 4}),
+        abstained("d", "accurate"),
+    ]
+    quoted = cast("a", {"accurate": 4}, round=2, purpose="revision", quotes={"x": "source", "y": None, "z": None, "w": None})  # fmt: skip
+    transcript = transcript_of(first, [quoted])
+    found = signals(transcript, "accurate", RUBRIC.scale_of("accurate"), support=2 / 3, spread=1, seats=4)
+
+    assert found == pytest.approx(
+        {"support": 2 / 3, "closeness": 0.75, "steadiness": 2 / 3, "evidence": 0.25, "turnout": 0.75}
+    )
+    assert confidence(found) == pytest.approx(
+        0.4 * 2 / 3 + 0.2 * 0.75 + 0.2 * 2 / 3 + 0.1 * 0.25 + 0.1 * 0.75
+    )
+    assert confidence({"support": 0.5, "turnout": 1.0}) == pytest.approx((0.4 * 0.5 + 0.1) / 0.5)
+    assert confidence({}) == 0
+    words = signals(transcript, "colour", RUBRIC.scale_of("colour"), support=None, spread=1, seats=4)
+    assert words == {"turnout": 0.0}
 
 
 def test_the_signals_of_repeats_count_each_as_a_seat() -> None:

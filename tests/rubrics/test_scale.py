@@ -1,4 +1,4 @@
-"""Cost matrices on scales: what they say, and what is wrong with one in a file."""
+"""Scales: half a step of one, and cost matrices: what they say, and what is wrong with one in a file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from venire import Jury, Rubric
 from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest
 from venire.orchestration.worked_examples import ScoredCases
 from venire.rubrics import InvalidFile, load_rubric
+from venire.rubrics.scale import Scale, preferred_side
 
 IMPACT = load_rubric("asr-impact")
 FILE = """\
@@ -28,6 +29,24 @@ scales:
 attributes:
   - {name: grade, question: How much?, scale: grade}
 """
+
+
+@pytest.mark.parametrize(
+    ("scale", "half"),
+    [
+        ({"level": "ordinal", "anchors": {1: "a", 2: "b", 5: "c"}}, 0.5),
+        ({"level": "ordinal", "anchors": {0: "a", 10: "b", 14: "c"}}, 2.0),
+        ({"level": "binary", "anchors": {0: "no", 1: "yes"}}, 0.5),
+        ({"level": "interval", "minimum": 0, "maximum": 100}, 0.0),
+        ({"level": "nominal", "anchors": {"red": "r", "blue": "b"}}, 0.0),
+    ],
+)
+def test_half_a_step_is_half_of_the_shortest(scale: dict[str, Any], half: float) -> None:
+    assert Scale.model_validate(scale).half_step == half
+
+
+def test_a_mean_prefers_a_side_only_beyond_half_a_level() -> None:
+    assert [preferred_side(value) for value in (-2, -0.51, -0.5, 0, 0.5, 0.51, 1)] == [-1, -1, 0, 0, 0, 1, 1]
 
 
 def test_the_papers_matrix_ships_with_its_rubric() -> None:

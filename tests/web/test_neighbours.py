@@ -1,4 +1,4 @@
-"""The case before and the case after, in whatever order the list is sorted."""
+"""What a search finds, and the case before and after in whatever order the list is sorted."""
 
 from __future__ import annotations
 
@@ -50,3 +50,29 @@ def test_neighbours_are_those_of_the_list(finder: Finder, sort: str, up: str) ->
 
 def test_what_the_search_does_not_find_has_no_neighbours(finder: Finder) -> None:
     assert finder.neighbours(CaseSearch.of({"arm": "arm0"}), "case00", "arm1") == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("note_1", {"note_1"}),
+        ("note-1", {"note-1"}),
+        ("100%", {"100% sure"}),
+        ("a\\b", {"a\\b"}),
+        ("NOTE", {"note_1", "note-1"}),
+        ("%", {"100% sure"}),
+        ("_", {"note_1"}),
+    ],
+)
+def test_a_search_is_for_the_letters_as_they_are_typed(words: str, found: set[str]) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SCHEMA)
+    for number, name in enumerate(("note_1", "note-1", "100% sure", "a\\b")):
+        row = (number, 0, "arm", name, "", "", "rounds", 1, 1, 1, None, 1.0, None, 0, "", "", "", 1, None)
+        connection.execute(f"INSERT INTO deliberations VALUES ({', '.join('?' * len(row))})", row)
+    rows, total = Finder(connection, [0]).find(CaseSearch.of({"q": words}))
+    others, none = Finder(connection, [1]).find(CaseSearch.of({"q": words}))
+    connection.close()
+
+    assert {row.case for row in rows} == found and total == len(found)
+    assert others == [] and none == 0, "an arm that was replaced is not searched"

@@ -120,6 +120,45 @@ def test_mcnemar_is_the_exact_binomial_test() -> None:
         assert paired_p(alone, other) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_most_jurors_are_more_than_half_and_pairs_fail_together_where_both_do(size: int) -> None:
+    rng = np.random.default_rng(size)
+    failed = rng.random((30, size)) < 0.45
+    scores = np.where(failed, 4.0, 2.0)
+    cast = [votes("jury", f"j{number}", scores[:, number]) for number in range(size)]
+    marks = lay_marks(
+        evidence(
+            SAFE,
+            arms=[ratings("jury", scores.mean(axis=1))],
+            people=[ratings("Ana", np.ones(30))],
+            ballots=cast,
+        )
+    )
+    (found,) = failing_juries(marks, Severity(), Draws(0, 40)).to_dict("records")
+    assert (found["harmful"], found["any"]) == (30, sum(any(each) for each in failed))
+    assert found["most"] == sum(sum(each) > size / 2 for each in failed)
+
+    pairs = failing_pairs(marks, Severity())
+    assert len(pairs) == size * (size - 1) / 2
+    for pair in pairs.to_dict("records"):
+        one, two = (failed[:, int(pair[name].rpartition("j")[2])] for name in ("first", "second"))
+        assert pair["both"] == (one & two).sum()
+        assert pair["expected"] == pytest.approx(one.sum() * two.sum() / 30)
+        assert pair["p"] == pytest.approx(hypergeom(30, one.sum(), two.sum()).sf((one & two).sum() - 1))
+
+
+def test_two_arms_are_told_apart_by_the_cases_on_which_one_alone_fails() -> None:
+    one, two = np.array([4.0] * 9 + [2.0] * 11), np.array([2.0] * 2 + [4.0] * 8 + [2.0] * 10)
+    world = evidence(
+        SAFE, arms=[ratings("one", one), ratings("two", two)], people=[ratings("Ana", np.ones(20))]
+    )
+    found = row(lower_rates(lay_marks(world), Severity()), first="one", second="two")
+
+    assert (found["severe_first"], found["severe_second"]) == (9, 8)
+    assert (found["only_first"], found["only_second"]) == (2, 1)
+    assert found["p"] == pytest.approx(binomtest(2, 3).pvalue)
+
+
 def jurors(shared: float, n: int, rng: np.random.Generator) -> Evidence:
     """Three jurors who each miss about a fifth; the more is `shared`, the more on the same cases."""
     latent = math.sqrt(shared) * rng.normal(0, 1, (n, 1)) + math.sqrt(1 - shared) * rng.normal(0, 1, (n, 3))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import false_discovery_control, ttest_1samp
 
 from venire.evals.audits.stand_in import alternative_annotator, stand_in_sentence
 from venire.evals.statistics.draws import Draws
@@ -80,3 +81,36 @@ def test_two_people_are_too_few() -> None:
     found = alternative_annotator(people[["ana", "ben"]], jury, ordered=True)
 
     assert math.isnan(found.winning_rate) and not found.passed and "3 are needed" in found.note
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_person_is_held_against_the_others_alone_and_discoveries_are_those_of_benjamini_and_yekutieli(
+    ordered: bool,
+) -> None:
+    """By loops: who is closer to the other people, and of as many tests the largest p below its share of the level."""
+    people, jury = panel(np.random.default_rng(8), 0.4, 60)
+    people = people.assign(dee=people["ana"].where(people.index % 3 > 0), eve=people["cy"].shift(1))
+    jury[5] = np.nan
+    found = alternative_annotator(people, jury, ordered=ordered, epsilon=0.1, draws=Draws(0, 20))
+
+    p_values = []
+    for name, row in zip(people.columns, found.people.itertuples(), strict=True):
+        gaps = []
+        for case in people.index:
+            others = people.loc[case].drop(name).dropna()
+            mine, theirs = people.loc[case, name], jury[case]
+            if np.isnan(mine) or np.isnan(theirs) or others.empty:
+                continue
+            far = [
+                math.sqrt(((others - value) ** 2).mean()) if ordered else (others != value).mean()
+                for value in (mine, theirs)
+            ]
+            gaps.append((far[0] <= far[1] + 1e-12, far[1] <= far[0] + 1e-12))
+        person_wins, jury_wins = np.array(gaps, dtype=float).T
+        assert (row.n, row.jury, row.person_share) == pytest.approx(
+            (len(gaps), jury_wins.mean(), person_wins.mean())
+        )
+        p_values.append(ttest_1samp(person_wins - jury_wins, 0.1, alternative="less").pvalue)
+        assert row.p == pytest.approx(p_values[-1])
+    wanted = false_discovery_control(p_values, method="by") <= 0.05
+    assert found.people["jury_wins"].tolist() == wanted.tolist()

@@ -17,7 +17,15 @@ from planted_run import RUBRIC, SCRIPTS, planted_case, planted_run, scripted_jur
 
 from venire import Court, Store, VenireError
 from venire.evals.audits.audit import Severity
-from venire.evals.audits.triage import PRIOR, SIGNALS, Docket, signal_weights, triage, weighed_signals
+from venire.evals.audits.triage import (
+    PRIOR,
+    SIGNALS,
+    Docket,
+    ranked_cases,
+    signal_weights,
+    triage,
+    weighed_signals,
+)
 from venire.evals.audits.triage_review import (
     TRIAGED,
     areas,
@@ -327,3 +335,29 @@ def test_without_errors_the_weights_are_those_without_labels() -> None:
     assert signal_weights(
         np.random.default_rng(0).random((9, 6)), np.zeros(9), prior
     ).tolist() == pytest.approx((prior / prior.sum()).tolist())
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_that_is_not_known_stands_in_the_middle_and_equals_share_a_place(name: str) -> None:
+    cases = ["low", "unknown", "high", "undecided", "also low"]
+    signals = pd.DataFrame(dict.fromkeys(SIGNALS, 0.0), index=cases).assign(
+        undecided=False, reasons=[()] * 5
+    )
+    signals[name] = [0.1, np.nan, 0.9, 0.1, 0.1]
+    signals.loc["undecided", "undecided"] = True
+    found = ranked_cases(signals, "arm", pd.Series(cases, cases)).cases
+
+    assert found["case"].tolist() == ["undecided", "high", "unknown", "low", "also low"]
+    assert found["place"].tolist() == [1, 2, 3, 4, 4]
+    weight = PRIOR[name] / sum(PRIOR.values())
+    # Of four known ones the ranks are 2, 2, 2 and 4, less a half, over four.
+    priority = found.set_index("case")["priority"] - 0.5 * (1 - weight)
+    assert priority.to_dict() == pytest.approx(
+        {
+            "undecided": weight * 1.5 / 4,
+            "high": weight * 3.5 / 4,
+            "unknown": weight / 2,
+            "low": weight * 1.5 / 4,
+            "also low": weight * 1.5 / 4,
+        }
+    )

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
-from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.calibrator import METHODS, jury_means
 from venire.evals.calibration.curves import LEVELS, Curve, NotFitted, identity_curve
 from venire.evals.ratings.folds import fold_numbers
 
@@ -232,3 +232,29 @@ def test_folds_keep_groups_whole_and_nearly_equal() -> None:
     assert all(len(set(folds[groups == group])) == 1 for group in set(groups.tolist()))
     assert np.ptp(np.bincount(folds)) <= 3
     assert set(fold_numbers(["a", "a", "b", "c"], 5, rng).tolist()) == {0, 1, 2}
+
+
+def test_a_jurys_mean_weighs_jurors_alike_however_often_they_answered_and_leaves_out_who_has_no_curve() -> (
+    None
+):
+    votes = pd.DataFrame(
+        [("c1", "often", "x"), ("c1", "often", "x"), ("c1", "often", "x"), ("c1", "once", "x"), ("c1", "silent", "x"),
+         ("c1", "once", "y"), ("c2", "silent", "x"), ("c2", "once", "x")],
+        columns=["case", "juror", "attribute"],
+    )  # fmt: skip
+    found = jury_means(votes, np.array([1.0, 2.0, 3.0, 5.0, np.nan, 4.0, np.nan, 2.5]))
+
+    assert {tuple(row) for row in found[["case", "attribute", "value", "jurors"]].to_numpy()} == {
+        ("c1", "x", 3.5, 2), ("c1", "y", 4.0, 1), ("c2", "x", 2.5, 1),
+    }  # fmt: skip
+    assert jury_means(votes, np.full(8, np.nan)).empty
+
+
+def test_a_juror_needs_so_many_cases_for_a_curve_and_repeats_of_one_are_one() -> None:
+    votes = pd.DataFrame(
+        {"case": ["a", "a", "b", "c"], "juror": "j", "attribute": "x", "value": [1.0, 2, 3, 4]}
+    )
+    for least, has_curve in ((3, True), (4, False)):
+        learned = JuryCalibrator({"x": (1, 5)}, least=least).fit(votes, [1, 2, 3, 4])
+        assert learned.cases_ == {("j", "x"): 3} and bool(learned.curves_) is has_curve
+        assert np.isnan(learned.predict(votes)).all() != has_curve

@@ -75,6 +75,9 @@ def test_applied_scores_are_the_curves_at_the_jurors_votes(run: Path, calibratio
         ({"rubric": {"hash": "0"}}, "in other words"),
         ({"protocol": "debate"}, "the protocol is panel; the calibration was made for debate"),
         ({"seats": {"support": {"hash": "0", "model": "openai/other"}}}, "the seat 'support' is lens/support"),
+        ({"seats": {"support": {"hash": "0"}}}, "with other settings"),
+        ({"seats": {"support": {"persona": "skeptic"}}}, "as skeptic"),
+        ({"orchestrator": "openai/other"}, "the orchestrator is .*; the calibration was made for openai/other"),
     ],
 )  # fmt: skip
 def test_a_calibration_of_something_else_is_refused(
@@ -92,6 +95,37 @@ def test_a_calibration_of_something_else_is_refused(
 
 def _merged(kept: dict[str, object], new: dict[str, object]) -> dict[str, object]:
     return kept | {k: _merged(kept[k], v) if isinstance(v, dict) else v for k, v in new.items()}  # type: ignore[arg-type]
+
+
+def test_what_was_left_alone_is_the_verdict_and_not_the_mean_of_the_jurors(
+    run: Path, calibration: Calibration
+) -> None:
+    saved = calibration.saved
+    arm = saved.arms["lens-jury"].model_dump()
+    raised = {
+        juror: curve | {"people": [5.0] * len(curve["people"])}
+        for juror, curve in arm["curves"]["accurate"].items()
+    }
+    arm["curves"]["accurate"] = raised
+    scores = {}
+    for alone in ((), ("accurate",)):
+        arm["left_alone"] = alone
+        other = type(saved).model_validate({**saved.model_dump(), "arms": {"lens-jury": arm}})
+        scores[alone] = apply(other, run).scores.set_index(["case", "attribute"])["value"]
+    store = Store.read(run)
+    try:
+        verdicts = gather(store, load_ratings(LABELS)).arms
+    finally:
+        store.release()
+    of_jury = (
+        verdicts[verdicts["rater"] == "lens-jury"].set_index(["case", "attribute"])["value"].astype(float)
+    )
+    mine = of_jury.xs("accurate", level="attribute").sort_index()
+
+    assert set(scores[()].xs("accurate", level="attribute")) == {5.0}
+    assert scores["accurate",].xs("accurate", level="attribute").sort_index().to_dict() == pytest.approx(
+        mine.to_dict()
+    )
 
 
 def test_a_juror_without_a_calibration_is_left_out_and_named(run: Path, calibration: Calibration) -> None:

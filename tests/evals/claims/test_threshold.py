@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
 
 from venire import VenireError
 from venire.evals.claims.threshold import Aim, Costs, best_threshold, threshold_report
@@ -87,3 +90,34 @@ def test_folds_that_leave_one_answer_are_said_and_not_counted() -> None:
     assert "3 of 12 cases have no answer out of fold" in report.notes[0]
     assert sum(report.in_sample.counts) == 12
     assert np.isnan(report.out_of_fold.metrics["sensitivity"].value)
+
+
+@pytest.mark.parametrize("aim", ["kappa", "f1", "youden", "costs"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_cut_off_is_the_middle_one_of_the_best_by_scikit_learns_own_measures(aim: Aim, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.repeat([True, False], [6, 9]))
+    scores = np.round(rng.random(15) * 8 + truth) / 10
+    values = sorted(set(scores))
+    cuts = [values[0], *((low + high) / 2 for low, high in pairwise(values)), np.nextafter(values[-1], 2)]
+
+    def worth(yes: np.ndarray) -> float:
+        if aim == "kappa":
+            return cohen_kappa_score(truth, yes)
+        if aim == "f1":
+            return f1_score(truth, yes, zero_division=0)
+        if aim == "youden":
+            return recall_score(truth, yes) + recall_score(~truth, ~yes) - 1
+        return -(2 * (yes & ~truth).sum() + 5 * (~yes & truth).sum())
+
+    found = np.array([worth(scores >= cut) for cut in cuts])
+    best = [cut for cut, value in zip(cuts, found, strict=True) if value >= found.max() - 1e-12]
+
+    assert best_threshold(scores, truth, aim, Costs(2, 5)) == best[len(best) // 2]
+
+
+def test_between_two_kinds_that_lie_apart_every_cut_is_as_good_and_a_score_on_it_is_yes() -> None:
+    scores = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+    report = threshold_report(scores, scores == 1, np.arange(6), fixed=1.0, draws=Draws(0, 20))
+
+    assert report.threshold == 0.5 and report.fixed.counts == (3, 0, 0, 3)

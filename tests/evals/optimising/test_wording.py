@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import permutation_test
+from written_transcripts import abstained, cast, transcript_of
 
-from venire import Case, Jury, Rubric
+from venire import Case, Jury, Rubric, Stop, Verdict
 from venire.evals.optimising.plan import three_parts
 from venire.evals.optimising.rewards import answer_credit, rewards
 from venire.evals.optimising.schema import Reward, ThreeWaySplit
@@ -15,6 +16,7 @@ from venire.evals.optimising.wording import Guard, Judge, fixed_score, targets, 
 from venire.evals.statistics.classical_tests import flip_p
 from venire.evals.statistics.draws import Draws
 from venire.orchestration.deliberate import check_protocol
+from venire.orchestration.verdict import verdict
 from venire.rubrics.errors import VenireError
 
 
@@ -115,6 +117,35 @@ def test_rewards_of_measures_and_of_what_is_not_answered(rubric: Rubric) -> None
     )
     with pytest.raises(VenireError, match="has no costs"):
         rewards(Reward(costs="accurate"), rubric, people, None)
+
+
+def heard(rubric: Rubric, answers: list[int | None]) -> list[Verdict]:
+    """A verdict on each of the cases c0, c1, ...: what was answered to `accurate`, or nothing."""
+    jury = Jury.model_validate({"name": "j", "seats": [{"name": "a", "model": "m"}], "quorum": 1})
+    entries = [abstained("a", *rubric.names) if value is None else cast("a", dict.fromkeys(rubric.names, value)) for value in answers]  # fmt: skip
+    transcripts = [transcript_of([entry]).with_stop(Stop(reason="complete")) for entry in entries]
+    return [
+        verdict(told.model_copy(update={"case": f"c{number}"}), rubric, jury, count="median")
+        for number, told in enumerate(transcripts)
+    ]
+
+
+@pytest.mark.parametrize("measure", ["icc3k", "kappa_quadratic", "f1", "credit"])
+def test_two_wordings_are_compared_on_the_questions_that_both_answer(rubric: Rubric, measure: str) -> None:
+    truth = [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]
+    people = pd.DataFrame(
+        [(f"c{n}", "p", "accurate", float(value)) for n, value in enumerate(truth)],
+        columns=["case", "rater", "attribute", "value"],
+    )
+    found = rewards(Reward(measure=measure), rubric, people, None)  # type: ignore[arg-type]
+    whole = [1, 2, 4, 4, 5, 2, 2, 3, 1, 1]
+    gaps: list[int | None] = [2, 2, 3, 5, 4, 1, 3, 3, None, None]
+    first, second = heard(rubric, list(whole)), heard(rubric, gaps)
+
+    shared = found.value(first[:8]) - found.value(second[:8])
+    for one, other, sign in ((first, second, 1), (second, first, -1)):
+        assert found.contrast(one, other, np.arange(10)).difference.value == pytest.approx(sign * shared)
+    assert [found.open_questions(each) for each in second] == [0] * 8 + [1, 1]
 
 
 def test_sign_flips_agree_with_scipy() -> None:

@@ -151,6 +151,27 @@ def test_range(target: Any, options: dict[str, float], value: float) -> None:
     assert scored("range", "75", "7,5").status == "undefined"
 
 
+@pytest.mark.parametrize(
+    ("output", "target", "options", "value"),
+    [
+        ("-9.5", -10, {"relative": 0.05}, 1.0),
+        ("-9.4", -10, {"relative": 0.05}, 0.0),
+        ("-10.5", -10, {"relative": 0.05}, 1.0),
+        ("10.5", 10, {"relative": 0.05, "tolerance": 0.2}, 1.0),
+        ("10.3", 10, {"relative": 0.01, "tolerance": 0.3}, 1.0),
+        ("5", [5, 7], {}, 1.0),
+        ("7", {"low": 5, "high": 7}, {"tolerance": 9}, 1.0),
+        ("7.1", [5, 7], {"tolerance": 9}, 0.0),
+        ("0", 0, {"relative": 0.5}, 1.0),
+        ("0.1", 0, {"relative": 0.5}, 0.0),
+    ],
+)
+def test_a_tolerance_is_a_share_of_the_targets_size_and_a_range_has_its_ends(
+    output: str, target: Any, options: dict[str, float], value: float
+) -> None:
+    assert scored("range", output, target, **options).value == value
+
+
 def test_micro_f1_is_over_all_cases() -> None:
     found = scorer("multilabel")
     answers = [

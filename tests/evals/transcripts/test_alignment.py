@@ -102,6 +102,21 @@ def test_the_papers_toy() -> None:
     assert (found.said_accuracy, found.heard_accuracy, found.structural) == (1.0, 0.8, 0.75)
 
 
+@pytest.mark.parametrize(
+    ("said", "heard", "invented"),
+    [([1], [1], 1), ([1], [0], 1), ([0], [1], 1), ([0], [0], 0), ([0, 1], [0, 1], 0)],
+)
+def test_a_group_is_invented_where_the_gold_leaves_one_side_of_it_alone(
+    said: list[int], heard: list[int], invented: int
+) -> None:
+    found = alignment_accuracy([group(said, heard)], [group([0], [0])], said=2, heard=2)
+
+    assert len(found.invented_groups) == invented
+    assert len(found.wrong_groups) == ((said, heard) != ([0], [0]))
+    assert found.said_errors == tuple(place for place in (0, 1) if (place in said) != (place == 0))
+    assert found.heard_errors == tuple(place for place in (0, 1) if (place in heard) != (place == 0))
+
+
 def test_an_invented_group_is_an_error() -> None:
     found = alignment_accuracy([group([0], [0]), group([1], [1])], [group([0], [0])], said=2, heard=2)
 

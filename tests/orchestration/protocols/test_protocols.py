@@ -329,14 +329,37 @@ def test_the_rest_of_the_jury_is_heard_before_the_advocates_use_up_the_turns(
 # --- escalate ---------------------------------------------------------------------------------------------------
 
 
-def _confident(scores: Any, confidence: str = "high") -> Callable[[Call], Any]:
+def _confident(scores: Any, confidence: str | list[str] = "high") -> Callable[[Call], Any]:
     def answer(call: Call) -> Any:
         assert call.schema is not None
+        sure = confidence if isinstance(confidence, str) else confidence[min(call.number, 1)]
         score = scores[min(call.number, len(scores) - 1)] if isinstance(scores, list) else scores
         pick = score.get if isinstance(score, dict) else lambda _: score
-        return filled(call.schema, pick, confidence=confidence, moved_by="a quote")
+        return filled(call.schema, pick, confidence=sure, moved_by="a quote")
 
     return answer
+
+
+@pytest.mark.parametrize("first", ["garbage", {"accurate": 4, "thorough": 9}], ids=["nothing", "one of two"])
+def test_a_judge_without_a_whole_ballot_sits_on_the_panel_too(
+    rubric: Rubric, case: Case, first: str | dict[str, int]
+) -> None:
+    """Two answers, each asked for once more; then it is one of the panel."""
+
+    def judge(call: Call) -> Any:
+        if call.number >= 4:
+            return _confident(4)(call)
+        return first if isinstance(first, str) else _confident(first, "low")(call)
+
+    with ProviderServer(jury_of({"a": judge, "b": 4, "c": 4})) as server:
+        verdict = deliberate_sync(case, rubric, jury_at(server.url, "a", "b", "c", protocol="escalate"))
+
+    assert sorted(entry.speaker for entry in verdict.transcript.ballots if entry.purpose == "blind") == [
+        "a",
+        "b",
+        "c",
+    ]
+    assert verdict["thorough"].votes == 3
 
 
 def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric, case: Case) -> None:
@@ -358,6 +381,8 @@ def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric,
         (_confident(4, "low"), {}, "confidence is low, below medium"),
         (_confident(4, "medium"), {"confidence": "high"}, "confidence is medium, below high"),
         (_confident([4, 3]), {}, "differ by more than repeat_range 0"),
+        (_confident(4, ["high", "low"]), {}, "confidence is low, below medium"),
+        (_confident(4, ["low", "high"]), {}, "confidence is low, below medium"),
         ("garbage", {}, "0 of the 1 votes"),
     ],
 )

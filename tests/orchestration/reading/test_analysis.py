@@ -18,8 +18,9 @@ from planted_run import (
     planted_run,
     scripted_jury,
 )
+from written_transcripts import abstained, cast, transcript_of
 
-from venire import Store, Verdict, deliberate_sync
+from venire import Jury, Store, Verdict, deliberate_sync
 from venire.orchestration.reading.analysis import (
     Census,
     InstantAgreement,
@@ -36,6 +37,8 @@ from venire.orchestration.reading.analysis import (
     unsupported_quotes,
 )
 from venire.orchestration.reading.export import verdicts
+from venire.orchestration.transcript import Stop
+from venire.orchestration.verdict import verdict as count_verdict
 
 
 def heard(folder: Path, name: str, **fields: object) -> Verdict:
@@ -234,3 +237,33 @@ def test_leanings_are_turned_where_low_is_better(tmp_path: Path) -> None:
     census.add(verdict, turned, sitting, ())
 
     assert [share.name for share in census.leanings("juror")] == ["low", "middle", "high"]
+
+
+def test_a_census_of_one_deliberation_counted_by_hand() -> None:
+    """`a` comes down to `c`, having read it; `b` is told to argue high, which is nobody's mind changed; `d` gives nothing."""
+    first = [cast("a", {"accurate": 5}), cast("b", {"accurate": 1}), cast("c", {"accurate": 3})]
+    later = [
+        cast("a", {"accurate": 3}, round=2, purpose="revision", saw=("1/b", "1/c")),
+        cast("b", {"accurate": 5}, round=2, purpose="challenge", saw=("1/a",)),
+    ]
+    transcript = transcript_of([*first, abstained("d", "accurate")], later).with_stop(Stop(reason="rounds"))
+    jury = Jury.model_validate(
+        {"name": "j", "seats": [{"name": name, "model": f"m{name}"} for name in "abcd"], "quorum": 2}
+    )
+    census = Census()
+    census.add(count_verdict(transcript, RUBRIC, jury, count="median"), RUBRIC, jury, ())
+
+    leanings = {share.name: share.value for share in census.leanings("juror")}
+    assert leanings == pytest.approx({"a": 0.75, "b": -0.75, "c": 0.0})
+    assert {share.name: share.value for share in census.leanings("model")} == pytest.approx(
+        {"ma": 0.75, "mb": -0.75, "mc": 0.0}
+    )
+    assert census.counts("moved") == [("a", 1)]
+    assert [(share.name, share.value) for share in census.splits()] == [("accurate", 1.0)]
+    assert [(number, share.value) for number, share in census.curve("accurate")] == [(1, 1.0), (2, 0.5)]
+    assert [(flow.mover, flow.credit) for flow in census.flows()] == [("a", 0.5), ("a", 0.5)]
+    assert census.total("spent", "abstentions") == 1 and census.total("spent", "rounds") == 2
+    twice = Census()
+    twice.merge(census)
+    twice.merge(census)
+    assert twice.counts("moved") == [("a", 2)] and twice.splits() == [census.splits()[0]._replace(n=2)]

@@ -265,6 +265,21 @@ def test_a_debate_goes_on_with_two_who_are_named() -> None:
     }
 
 
+@pytest.mark.parametrize("given", [None, "http://127.0.0.1:2/v1"])
+def test_a_model_named_anew_is_asked_at_the_address_given_and_only_a_servers_at_the_one_before(
+    given: str | None,
+) -> None:
+    before = "http://127.0.0.1:1/v1"
+    seats = (SeatChange("a", "model", "server/z"), SeatChange("b", "model", "openai/o"))
+    changed = Change(seats=seats, orchestrator="anthropic/x", base_url=given)
+    after = changed_jury(jury_of(before, "orchestrated", 3), changed)
+
+    assert [seat.base_url for seat in after.seats] == [given or before, given, before]
+    assert after.orchestrator.base_url == given
+    kept = changed_jury(jury_of(before, "orchestrated", 3), Change(orchestrator="server/y", base_url=given))
+    assert kept.orchestrator.base_url == (given or before)
+
+
 def test_the_whole_jury_of_magentic_one_only(rubric: Rubric) -> None:
     with pytest.raises(VenireError, match="replayed as a whole"):
         changed_jury(
