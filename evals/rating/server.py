@@ -75,9 +75,7 @@ def serve_desk(
         )
     log = ThrottledLog(_LOG)
     connections = Connections(allowed_connections(address.max_connections), tls=tls, log=log)
-    server = DeskServer(
-        desk, AllowedHosts(address.host, address.allow_host), connections, log, people if only else None
-    )
+    server = DeskServer(desk, address, connections, log, people if only else None)
     links = desk.links([*people, *([COORDINATOR] if rating else [])])
 
     def ready(at: str) -> None:
@@ -145,13 +143,16 @@ class DeskServer:
     def __init__(
         self,
         desk: Desk,
-        hosts: AllowedHosts,
+        address: DeskAddress,
         connections: Connections,
         log: ThrottledLog,
         people: list[str] | None = None,
     ) -> None:
         self._desk = desk
-        self._hosts = hosts
+        self._hosts = AllowedHosts(address.host, address.allow_host)
+        self._proxies = (
+            AllowedHosts(address.allow_host[0], address.allow_host) if address.allow_host else None
+        )
         self._connections = connections
         self._log = log
         self._people = people
@@ -214,7 +215,8 @@ class DeskServer:
         """Raises RequestError 403 unless the page that sent it is ours: by its origin, and by the token that stood on it."""
         origin = request.headers.getall("Origin", [])
         place = origin[0].partition("://")[2] if len(origin) == 1 else ""
-        if not place or (place != request.host and not self._hosts.allow([place])):
+        # A proxy may send its own name on as the host, or ours. No other port of this machine is this desk.
+        if not place or (place != request.host and not (self._proxies and self._proxies.allow([place]))):
             raise RequestError(403, "This was not sent from a page of this desk.", "")
         token = request.headers.get("X-Desk-Token", "")
         if not hmac.compare_digest(token.encode("utf-8", "replace"), _token(secret).encode()):

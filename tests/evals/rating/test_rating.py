@@ -237,6 +237,8 @@ def test_a_link_opens_its_own_desk_and_nothing_else(tmp_path: Path) -> None:
         "another origin": post(Origin="http://evil.example"),
         "an origin that begins like ours": post(Origin=f"{home}.evil.example"),
         "null origin": post(Origin="null"),
+        "another port of this machine": post(Origin="http://127.0.0.1:1"),
+        "localhost, which is not what was asked": post(Origin=f"http://localhost:{desk.port}"),
         "no token": post(X_Desk_Token=""),
         "another's token": post(where=boyd),
         "a form": post(Content_Type="application/x-www-form-urlencoded"),
