@@ -212,6 +212,8 @@ def _read_sheet(
         clear_stray_scores,
         competing_texts,
         guess_columns,
+        ids_by_system,
+        rows_by_attribute,
         rows_by_person,
         scores_by_person,
         unclear_persons,
@@ -241,12 +243,18 @@ def _read_sheet(
         )
     for note in clear_stray_scores(numbered, columns):
         say(note, err=True)
-    unread = unread_scores(columns, rows)
-    if unread and f"kept={unread}" not in named:
-        raise InvalidFile(
-            f"{sheet}: {unread!r} seems to hold scores, but not as numbers",
-            remedy=f"write them as numbers, such as 4; or, if they are none, --column kept={unread!r}",
-        )
+    for unread in unread_scores(columns, rows):
+        if f"kept={unread}" not in named:
+            raise InvalidFile(
+                f"{sheet}: {unread!r} seems to hold scores, but not as numbers from 0 to 10",
+                remedy=f"write them so, such as 4; or, if they are no scores, --column kept={unread!r}",
+            )
+    if (by_attribute := rows_by_attribute(rows, columns)) is not None:
+        rows, columns = by_attribute
+        say(f"each row is read as one score, of {', '.join(columns.of('rating'))}", err=True)
+    if (by_system := ids_by_system(rows, columns)) is not None:
+        say(f"texts share an id and differ in {columns.one('system')!r}: ids are read with it, and one id as one group", err=True)  # fmt: skip
+        rows, columns = by_system
     ratings = columns.of("rating") if columns.one("rater") is None else ()
     if scores := scores_by_person(ratings):
         people, subjects = (
@@ -356,6 +364,12 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
         say("no column holds the source, so jurors see the text alone: --column source=NAME", err=True)
 
 
+_ADJECTIVE = re.compile(
+    r"(?!content)[a-z]+(ate|ough|ear|ful|ete|able|ible|ent|ant|ive|ous|ise|ect|ual|ic|al|afe|ite|ised|ized)"
+)
+"""Lower-case English words that fit after "how", by their endings; `accuracy` does not."""
+
+
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
     """The attributes that people rated in the sheet, or those that the person names."""
     from ..rubrics.sheet_columns import attribute_names, without_scale
@@ -372,7 +386,7 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
     for name, attribute in attribute_names(names).items():
         words = without_scale(name).rstrip("?")
         question = (
-            f"How {words.lower()} is the text?" if words.isalpha() and words.islower()
+            f"How {words} is the text?" if _ADJECTIVE.fullmatch(words)
             else f"Which score does the text deserve for: {words}?"
         )  # fmt: skip
         if not yes:

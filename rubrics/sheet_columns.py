@@ -57,7 +57,7 @@ _NAMES: Mapping[Role, str] = {
     "gruppe|patientin|groupe|grupo|paciente",
     "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
-    "rater": "rater|rated by|reviewer|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|prufer|"
+    "rater": "rater|rated by|reviewer|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|prufer|"
     "arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
 _ENDINGS: Sequence[tuple[str, Role]] = sorted(
@@ -92,19 +92,38 @@ _QUALITY = re.compile(
     r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
     r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|"
     r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair|utile|qualite|complet|"
-    r"claridad|calidad|util|puntua|seguri|qualidade|clareza|nota$",
+    r"claridad|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
     re.IGNORECASE,
 )
 """Stems of what is commonly rated, in five languages."""
 _SCALE_NOTE = re.compile(
-    r"\s*[(\[]\s*(?:\d+\s*(?:-|–|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|%)\s*[)\]]\s*$",
+    r"\s*[(\[]\s*(?:\d+\s*(?:-|–|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|\d+\s*=[^)\]]*|%)\s*[)\]]\s*$",
     re.IGNORECASE,
 )
-"""What stands behind a name and says the scale, as `(1-5)`."""
+"""What stands behind a name and says the scale, as `(1-5)` or `(1 = poor, 5 = good)`."""
 _YES_NO: Mapping[str, float] = {
-    **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim"), 1.0),
-    **dict.fromkeys(("no", "n", "nein", "non", "nao"), 0.0),
+    **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim", "true", "wahr", "vrai", "verdadero"), 1.0),
+    **dict.fromkeys(("no", "n", "nein", "non", "nao", "false", "falsch", "faux", "falso"), 0.0),
 }
+_MISSING = re.compile(
+    r"|n a|na|nan|none|null|missing|not applicable|unknown|not rated|k a|keine angabe|entfallt|nicht zutreffend|non applicable|sans objet|"
+    r"n d|s d|no aplica|sin dato|nao se aplica|99|999"
+)
+"""What people write where there is no score, without its signs: `n/a`, `k.A.`, `-`, `?`, `-99`."""
+_AGGREGATE = re.compile(
+    r"(grand )?(mean|average|avg|median|sums?|totals?|sd|std|standard deviation|consensus|adjudicated|final|mittelwert|durchschnitt|summe|"
+    r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
+)
+"""What stands in a person's place over scores worked out from the others, or before a row of them."""
+_COUNTED = re.compile(
+    r"\b(age|visit|week|day|month|year|session|turn|words?|tokens?|length|count|order|page|seed|minutes|seconds|duration|time|attempt|trial|"
+    r"worter|mots|palabras|palavras|alter|woche|tag|jahr|edad|semana|visita|idade)\b"
+)
+"""Small numbers that nobody gave as a score."""
+_ATTRIBUTE = "attribute|criterion|criteria|dimension|aspect|metric|kriterium|merkmal|aspekt|critere|criterio|aspecto|atributo"
+"""Names of a column that says what each row's score is of."""
+OVERALL = "overall quality"
+"""What is scored where columns are named by people alone."""
 _TEXT = 20
 """Characters of a cell, on average, from which on a column holds texts."""
 _MOST_SCORE = 10
@@ -170,12 +189,47 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
             raise ValueError(
                 f"line {line}: {sum(map(bool, cells[named:])) + named} cells under {named} columns: quote cells with a separator in them"
             )
+    _refuse_second_table(names, body)
+    body, left_out = _without_totals(body)
+    notes += left_out
     used = [place for place in range(width) if names[place] or any(cells[place] for _, cells in body)]
     titles = {place: names[place] or f"column {place + 1}" for place in used}
     twice = [name for name in titles.values() if list(titles.values()).count(name) > 1]
     if twice:
         raise ValueError(f"two columns are named {twice[0]!r}")
     return [(line, {titles[place]: cells[place] for place in used}) for line, cells in body], notes
+
+
+def _refuse_second_table(names: Sequence[str], body: Grid) -> None:
+    """Raises ValueError where, below an empty row, a row of names of columns stands over others."""
+    known = {name for spellings in _NAMES.values() for name in spellings.split("|")} | set(map(_plain, names))
+    for (above, _), (line, cells) in pairwise(body):
+        words = [_plain(cell) for cell in cells if cell]
+        if line > above + 1 and len(words) > 1 and sum(word in known for word in words) > 1:
+            raise ValueError(f"line {line}: a second table begins; put it into a sheet of its own")
+
+
+def _without_totals(body: Grid) -> tuple[Grid, list[str]]:
+    """The rows without those at the end that hold means or totals, and a note for each."""
+    notes: list[str] = []
+    rows = list(body)
+    while rows:
+        line, cells = rows[-1]
+        words = [cell for cell in cells if cell and score_of(cell) is None and _number(cell) is None]
+        if not words or not all(_AGGREGATE.fullmatch(_plain(word)) for word in words):
+            break
+        rows.pop()
+        notes.append(
+            f"line {line}: left out, worked out from the rows above: {' '.join(filter(None, cells))[:60]}"
+        )
+    return rows, notes[::-1]
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return None
 
 
 _JOINT = " - "
@@ -227,6 +281,12 @@ def guess_columns(
             match := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
         ):
             roles[match] = role
+    if "id" not in roles.values() and columns:
+        group, first = next((c for c in columns if roles.get(c) == "group"), None), columns[0]
+        if group is not None and _ends_with(group, ("id",)) and _may_be("id", cells[group]):
+            roles[group] = "id"
+        elif first not in roles and _counts_rows(first, cells[first]):
+            roles[first] = "id"
     if not attributes:
         roles |= {c: "rating" for c in columns if c not in roles and _is_scores(c, cells[c])}
     if "output" not in roles.values():
@@ -255,15 +315,16 @@ def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) ->
     return tuple(texts) if len(texts) > 1 else ()
 
 
-def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> str | None:
-    """A column named as a quality whose cells are filled and no score, in a sheet that names raters and has no other scores; else None."""
-    if columns.one("rater") is None or columns.of("rating"):
-        return None
-    for column in columns.of("kept"):
-        cells = [row.get(column, "").strip() for row in rows]
-        if any(cells) and not _is_text(cells) and _QUALITY.search(_plain(column)):
-            return column
-    return None
+def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Columns named as a quality, or as a level of a scale, whose cells are filled and no score that can be read."""
+
+    def seems_scored(column: str) -> bool:
+        name, cells = _plain(column), [row.get(column, "").strip() for row in rows]
+        if not any(cells) or _is_text(cells) or _COMMENT.search(name) or _is_aggregate(column):
+            return False
+        return _QUALITY.search(name) is not None or name.isdigit()
+
+    return tuple(filter(seems_scored, columns.of("kept")))
 
 
 def column_named(role: Role, columns: Sequence[str]) -> str | None:
@@ -275,8 +336,16 @@ def column_named(role: Role, columns: Sequence[str]) -> str | None:
 def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """By column of scores, whose they are and of what, where all that have a second part say so: `Dr Lee: accurate`, `accurate (Dr Lee)`.
 
-    Empty where there are no two persons, or where it cannot be told which part is the person.
+    A column that is named by a person alone holds scores of the whole. Empty where there are no two persons, or where it cannot be told
+    which part is the person; a mean or consensus is no person.
     """
+    names = [name for name in names if not _is_aggregate(name)]
+    if (
+        len(names) > 1
+        and all(_PERSON.search(name) and not _QUALITY.search(_plain(name)) for name in names)
+        and not any(form.fullmatch(name) for form, _ in _BY_PERSON[:3] for name in names)
+    ):
+        return {name: (name, OVERALL) for name in names}
     for form, usual in _BY_PERSON:
         parts = _parts(names, form)
         side = _person_side(parts, usual)
@@ -291,7 +360,30 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
         parts = _parts(names, form)
         if usual is None and _is_grid(parts) and _person_side(parts, usual) is None:
             return tuple(parts)
-    return ()
+    names = [name for name in names if not _is_aggregate(name)]
+    words = _parts(names, re.compile(r"(.+) (\S+)"))
+    heads, tails = ({_plain(part[side]) for part in words.values()} for side in (0, 1))
+    if (
+        _is_grid(words)
+        and len(heads) > 1
+        and all(map(_QUALITY.search, tails))
+        and not any(map(_QUALITY.search, heads))
+    ):
+        return tuple(words)
+    numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
+    return (
+        tuple(numbered)
+        if _is_grid(numbered) and all(_QUALITY.search(_plain(head)) for head, _ in numbered.values())
+        else ()
+    )
+
+
+def _is_aggregate(column: str) -> bool:
+    """Whether a column holds what was worked out from others: `Mean`, `accuracy (mean)`, `accuracy_consensus`."""
+    plain = _plain(column)
+    return any(
+        _AGGREGATE.fullmatch(part) for part in (plain, *plain.rsplit(" ", 1)[1:], plain.partition(" ")[0])
+    )
 
 
 def _parts(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str]]:
@@ -341,6 +433,51 @@ def rows_by_person(
     return unpivoted, SheetColumns(roles)
 
 
+def rows_by_attribute(
+    rows: Sequence[Mapping[str, str]], columns: SheetColumns
+) -> tuple[list[dict[str, str]], SheetColumns] | None:
+    """One row a case and person, with a column for each attribute, of rows that name what their one score is of; else None."""
+    named = [name for name in columns.of("kept") if _plain(name) in _ATTRIBUTE.split("|")]
+    scores = columns.of("rating")
+    if len(named) != 1 or len(scores) != 1:
+        return None
+    (subject,), (score,) = named, scores
+    telling = [name for name, role in columns.roles.items() if role not in ("rating", "kept", "left out")]
+    pivoted: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        kept = {name: cell for name, cell in row.items() if name not in (subject, score)}
+        whole = pivoted.setdefault(tuple(row.get(name, "").strip() for name in telling), kept)
+        attribute = row.get(subject, "").strip()
+        if not attribute or attribute in whole:
+            return None
+        whole[attribute] = row.get(score, "")
+    if len(pivoted) == len(rows):
+        return None
+    attributes = dict.fromkeys(row[subject].strip() for row in rows)
+    roles = {name: role for name, role in columns.roles.items() if name not in (subject, score)}
+    filled = [{**dict.fromkeys(attributes, ""), **row} for row in pivoted.values()]
+    return filled, SheetColumns({**roles, **dict.fromkeys(attributes, "rating")})
+
+
+def ids_by_system(
+    rows: Sequence[Mapping[str, str]], columns: SheetColumns
+) -> tuple[list[dict[str, str]], SheetColumns] | None:
+    """Rows with an id for each text where systems share ids, which become the groups; None where ids tell the texts apart."""
+    name, system, text = columns.one("id"), columns.one("system"), columns.one("output")
+    if name is None or system is None or text is None:
+        return None
+    texts = {(row.get(name, ""), row.get(system, ""), row.get(text, "")) for row in rows if row.get(text)}
+    by_id, by_both = ({key[:size] for key in texts} for size in (1, 2))
+    if len(by_id) == len(by_both) or len(by_both) < len(texts):
+        return None
+    split = [
+        {**row, name: f"{row.get(name, '')}-{row.get(system, '')}", "shared id": row.get(name, "")}
+        for row in rows
+    ]
+    role: Role = "group" if columns.one("group") is None else "kept"
+    return split, SheetColumns({**columns.roles, "shared id": role})
+
+
 def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: SheetColumns) -> list[str]:
     """Blanks the cells of ratings that hold no score, such as `n/a` or `4-5`; a note for each, and how many scores are left."""
     notes = []
@@ -350,7 +487,7 @@ def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Shee
         for line, row in stray:
             why = (
                 "not a number"
-                if not row[column].strip()[:1].isdigit()
+                if not row[column].strip().lstrip("-+−")[:1].isdigit()
                 else "not a single score on a small scale"
             )
             notes.append(f"line {line}, {column!r}: {row[column].strip()!r} is left out: {why}")
@@ -435,6 +572,13 @@ def _may_be(role: Role, cells: Sequence[str]) -> bool:
     return bool(texts) and (distinct and len(texts) > 1 if role == "id" else not distinct or len(texts) == 1)
 
 
+def _counts_rows(column: str, cells: Sequence[str]) -> bool:
+    """Whether cells count the rows, as a first column without a name or `#` does."""
+    counts = [int(cell) for cell in cells if cell.isascii() and cell.isdigit()]
+    steps = {after - before for before, after in pairwise(counts)}
+    return len(counts) == len(cells) > 2 and steps == {1} and not _QUALITY.search(_plain(column))
+
+
 def _is_text(cells: Sequence[str]) -> bool:
     texts = [cell for cell in cells if cell]
     return bool(texts) and sum(map(len, texts)) >= _TEXT * len(texts)
@@ -454,11 +598,13 @@ def score_of(cell: str) -> float | None:
 
 def _is_scores(column: str, cells: Sequence[str]) -> bool:
     """Whether the cells are numbers of a small scale, as people give scores, but for a few; all alike only under a name of a quality."""
-    texts = [cell for cell in cells if cell]
+    texts = [cell for cell in cells if not _MISSING.fullmatch(_plain(cell))]
     scores = [score for cell in texts if (score := score_of(cell)) is not None]
     stray = len(texts) - len(scores)
     quality = _QUALITY.search(_plain(column)) is not None
-    if any(_plain(cell) in _YES_NO for cell in texts) and not quality:
+    if _is_aggregate(column) or (
+        (any(_plain(cell) in _YES_NO for cell in texts) or _COUNTED.search(_plain(column))) and not quality
+    ):
         return False
     varied = len(set(scores)) > 1 or (bool(scores) and quality)
     return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
