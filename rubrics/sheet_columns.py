@@ -209,7 +209,9 @@ def _refuse_second_table(names: Sequence[str], body: Grid) -> None:
             raise ValueError(f"line {line}: a second table begins; put it into a sheet of its own")
 
 
-def _without_totals(body: Grid) -> tuple[Grid, list[str]]:
+def _without_totals(
+    body: list[tuple[int, list[str]]],
+) -> tuple[list[tuple[int, list[str]]], list[str]]:
     """The rows without those at the end that hold means or totals, and a note for each."""
     notes: list[str] = []
     rows = list(body)
