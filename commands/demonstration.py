@@ -78,7 +78,7 @@ def _replay(console: Console, *, pause: float) -> None:
 def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     """One deliberation by a language model in this process, told as it happens."""
     if gguf is None and weights_path() is None:
-        console.print(f"left out, a live deliberation: it needs {INSTALL!r} first\n", style="dim")
+        console.print(f"A live deliberation is left out: it needs {INSTALL!r} first.\n", style="dim")
         return
     console.rule("A live deliberation")
     console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))

@@ -218,7 +218,9 @@ def align(
     "--human", type=click.Path(path_type=Path), help="People's ratings to compare the metrics with."
 )
 @click.option("--attribute", help="The rated attribute, if there are several.")
-@click.option("--rubric", help="The rubric that says which end of the scale is bad (default: the high end).")
+@click.option(
+    "--rubric", help="The rubric that says which end of the scale is bad (without one: the high end)."
+)
 @click.option(
     "--family",
     "families",

@@ -257,7 +257,7 @@ def show_control_run(
         show_controls(report, console())
 
 
-@click.command(short_help="Measure how much pressure turns a jury's votes.")
+@click.command(short_help="Measure how far pressure changes a jury's votes.")
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY.yaml")
 @click.option(
     "-o",

@@ -39,7 +39,7 @@ _MOST = 20
 @click.option(
     "--most",
     type=click.IntRange(min=1),
-    help="Number of cases to list (default: 20; 1000 on a page; all with --json).",
+    help="Number of cases to list (default: 20 in the terminal, 1000 in an HTML page, all with --json).",
 )
 @click.option(
     "-o",

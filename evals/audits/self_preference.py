@@ -287,8 +287,8 @@ def _additive(cells: pd.DataFrame) -> FloatArray:
 
 def _no_fit(own: Mapping[str, pd.Series], rows: pd.DataFrame) -> MixedFit:
     why = (
-        f"{count_words(rows['juror'].nunique(), 'juror')} and {count_words(rows['system'].nunique(), 'system')} are too few to separate favour for a provider from one "
-        "juror's liking for one system; more systems are needed"
+        f"{count_words(rows['juror'].nunique(), 'juror')} and {count_words(rows['system'].nunique(), 'system')} are too few to separate preference for a provider from one "
+        "juror's preference for one system; more systems are needed"
     )
     nothing = {name: undefined(why, method=METHOD, n=len(rows)) for name in own}
     return MixedFit(nothing, dict.fromkeys(nothing, np.nan), {}, np.nan, why)
@@ -375,11 +375,11 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
     methods = (
         "Self-preference is the effect of sharing a provider on a juror's score, in a linear mixed model (REML). Scores are reversed where needed, so that "
         "higher is better. Each system has a fixed effect; case, juror, and juror by system have random intercepts. A juror is a model: its "
-        "seats and repeats are averaged. Intervals and p come from Student's t, with degrees of freedom from the number of juror-system pairs. So one juror's "
-        "liking for one system is not taken for favour. Providers are recognised from names. p is Holm-corrected over attributes and jurors.",
+        "seats and repeats are averaged. Intervals and p come from Student's t, with degrees of freedom from the number of juror-system pairs. So "
+        "one juror's preference for one system does not count as preference for its own provider. Providers are recognised from names. p is Holm-corrected over attributes and jurors.",
         "The published model (Rouillard, Bassett et al.) is REML with a random intercept by case (by patient, where cases have groups) and fixed effects of jurors. It has no effect of systems, so "
         "a provider whose outputs are better looks favoured. The model within cases has an intercept for each output, and systems are fixed too. Both hold for these "
-        "jurors and systems only: one juror's liking for one system counts as favour. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
+        "jurors and systems only: one juror's preference for one system counts as preference for its own provider. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
     )
     return Section(
         "self_preference",

@@ -237,8 +237,8 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     )
     methods = (
         f"A severe error is a score that is better than people's reference by {severity.margin:.0%} of the scale or more, on a case that people call harmful. "
-        f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). Overall counts each case once, "
-        f"for {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
+        f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). The row overall counts each case once, "
+        f"by {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another treats the two posteriors as independent, although the cases are the "
         "same. McNemar's exact test, beside it, does not. Errors that jurors share are compared with chance: each juror's errors are dealt "
         f"to the harmful cases at random, {draws.resamples} times, seed {draws.seed}."

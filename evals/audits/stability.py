@@ -221,7 +221,7 @@ def convergence_figure(curves: pd.DataFrame) -> Figure:
         panels.append(panel)
     rows = in_rows(level(panels), ACROSS)
     last_row = below([*rows[-1:], legend(attributes, lines=True)])
-    return Figure("Scatter by number of repeats", [*rows[:-1], last_row])
+    return Figure("Spread of scores by number of repeats", [*rows[:-1], last_row])
 
 
 def _add_scatter(panel: Panel, rows: pd.DataFrame, number: int) -> None:

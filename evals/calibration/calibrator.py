@@ -64,7 +64,9 @@ class JuryCalibrator(Estimator):
             )
         labels = column(y)
         if len(labels) != len(X):
-            raise InvalidRatings(f"{len(X)} votes and {len(labels)} labels", remedy="give one label a vote")
+            raise InvalidRatings(
+                f"{len(X)} votes and {len(labels)} labels", remedy="give one label for each vote"
+            )
         usable = X["value"].notna().to_numpy(bool) & ~np.isnan(labels)
         taught, labels = X[usable], labels[usable]
         cases, values = taught["case"].to_numpy(), taught["value"].to_numpy(float)

@@ -210,8 +210,8 @@ def _sections(
         Section(
             "differences", "Differences between arms", (),
             {"differences-overall": comparison.differences[whole], "differences-attributes": comparison.differences[~whole]},
-            lead="The first arm minus the second, on the same cases. Nearer to people is a negative difference in "
-            f"{WORDS['absolute error']} and a positive one in {WORDS['icc3k']}.",
+            lead="The first arm minus the second, on the same cases. The first arm is nearer to people if the difference is negative in "
+            f"{WORDS['absolute error']}, or positive in {WORDS['icc3k']}.",
             texts={"differences-overall": TableText("", "", between), "differences-attributes": TableText("By attribute", "", between)},
         ),
         _one_table(

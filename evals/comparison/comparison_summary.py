@@ -187,8 +187,8 @@ def _figure(comparison: Comparison) -> tuple[Figure | None, str]:
     if not any(each["distance"].defined for each in found.values()):
         return None, ""
     caption = (
-        "Mean distance from people's scores in points of the scale, with 95% intervals; further left is closer. Each person stands "
-        f"against the other people, and '{comparison.floor}' reads nothing at all."
+        "Mean distance from people's scores in points of the scale, with 95% intervals; further left is closer. Each person is compared "
+        f"with the other people. '{comparison.floor}' is a baseline that reads nothing."
     )  # fmt: skip
     return forest_figure(found, "points away from people", highest=None), caption
 

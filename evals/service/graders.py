@@ -54,7 +54,7 @@ class Grader(BaseModel):
         list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=2, max_length=2)
     ] = Field(
         default=[0.0, 1.0],
-        description="What the worst and the best become; [1, 0] rewards the worst most.",
+        description="The rewards of the worst and the best score; [1, 0] rewards the worst most.",
         json_schema_extra={"uniqueItems": True},
     )
 

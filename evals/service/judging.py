@@ -50,7 +50,7 @@ class _CaseFields(BaseModel):
 
     id: Annotated[Text, Field(max_length=512)] | None = Field(
         None,
-        description="Under which it is kept; without one, a hash of the case's words.",
+        description="The id under which the case is kept (default: a hash of its words).",
     )
     source: Annotated[str, Field()] | list[str] | None = Field(
         None, description="What the output was made from: a text, or a list of them."

@@ -19,7 +19,7 @@ _WORDS = {"type": "string"}
 MOST = 1000
 """Ids on one page."""
 FARTHEST = 1_000_000_000
-_PAGING = {"after": "How many ids to leave out first.", "most": "How many ids to give."}
+_PAGING = {"after": "How many ids to skip at the start.", "most": "Largest number of ids to return."}
 _PROBLEMS = {
     400: "The body is not JSON.",
     401: "Missing or wrong token.",

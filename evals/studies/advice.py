@@ -175,7 +175,7 @@ def _limits(tables: AdviceTables) -> list[str]:
     ):
         if row["value"] > 0.005:
             said.append(
-                f"Scored on the cases that chose it, the best jury would look {row['value']:.3f} better than it is."
+                f"Scored on the cases it was chosen on, the best jury would look {row['value']:.3f} better than it is."
             )
     return said
 
@@ -263,7 +263,7 @@ def pool_methods(
         f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
         "steps with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
         + f" Among the cases that choose, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
-        "jury on the cases that chose it. Costs are those of the jury chosen on all cases; seconds are those of its slowest member.",
+        "jury on the cases it was chosen on. Costs are those of the jury chosen on all cases; seconds are those of its slowest member.",
         f"A juror's share is the Shapley value of mean credit, {sampled}; with no juror at all the best constant answer to each attribute is given.",
         "Errors are wrong or missing answers on nominal and binary scales, and signed distances on others. The effective number of jurors is "
         "n / (1 + (n - 1) r), where r is the mean correlation of errors. Participation is the squared sum of the eigenvalues of these correlations "

@@ -267,7 +267,7 @@ def answers(candidates: Candidates) -> pd.DataFrame:
                 "what": f"best {kind}, naive",
                 "value": naive,
                 "n": candidates.chosen_on,
-                "method": "the cases that chose it",
+                "method": "the cases it was chosen on",
             }
         )
         rows.append(

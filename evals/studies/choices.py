@@ -148,7 +148,7 @@ class Choices:
                 if paying
                 else "No jury is shown to be worth using"
             )
-            yield f"{told} (by {self.goal.objective.words}, on cases that did not choose it)."
+            yield f"{told} (by {self.goal.objective.words}, on cases that it was not chosen on)."
         for name, found in self._found.items():
             yield self._use(name, found)
             yield from self._cheaper(name, found)

@@ -158,8 +158,8 @@ def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People
         tuple(_sentences(rows, missing)),
         {"table": pd.DataFrame(rows, columns=COSTS)},
         methods=(
-            "Seconds and dollars are what an arm's calls took alone, added up over its seats, rounds and repeats; asked at the same time they take "
-            "less by the clock. An unknown price is blank. Training is not in it.",
+            "Seconds and dollars are sums over all calls of an arm: its seats, rounds and repeats. Calls made at the same time take less elapsed time. "
+            "An unknown price is blank. Training is not included.",
         ),
         notes=notes,
     )

@@ -30,7 +30,7 @@ from .study_files import REPORT
 from .study_tables import TABLES, trial_rows
 
 CAPTIONS = {
-    "frontier": "Agreement with people on cases that did not choose the arm, against what a case costs by that arm alone. "
+    "frontier": "Agreement with people on cases that the arm was not chosen on, against its cost for a case. "
     "Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
     "growth": "Agreement against the number of seats: juries made of the seats' own blind ballots. Bands are 95% intervals.",
     "contributions": "What each seat adds, on average over all juries that these seats could make.",
@@ -130,7 +130,7 @@ def _use_in_short(composition: Composition) -> str:
             together.setdefault(str(row["use"]), []).append(str(row["attribute"]))
         said = "; ".join(f"{arm} for {', '.join(names)}" for arm, names in list(together.items())[:4])
         more = f"; {len(together) - 4} more with --full" if len(together) > 4 else ""
-        return f"Use {said}{more}: each the cheapest that is not shown to be worse."
+        return f"Use {said}{more}: each is the cheapest arm that is not shown to be worse than the best."
     name = composition.recommended
     if not composition.noise["p"].notna().any():
         return f"No arm can be recommended yet: {name} scored best, but {composition.noise['note'].iloc[0]}."

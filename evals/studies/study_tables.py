@@ -43,8 +43,8 @@ TABLES: Mapping[str, TableText] = {
     ),
     "answers": TableText(
         "What choosing is worth",
-        "The best jury and the best single judge on cases that did not choose them, their difference, and how far the figures on "
-        "the cases that chose them are too good.",
+        "The best jury and the best single judge on cases that they were not chosen on, their difference, and how far the figures on "
+        "the cases that they were chosen on are too good.",
         {"what": "", "value": "value", "low": "low", "high": "high", "n": "n", "p": "p", "method": "", "note": ""},
     ),
     "frontier": TableText(
@@ -61,7 +61,7 @@ TABLES: Mapping[str, TableText] = {
     ),
     "selection": TableText(
         "What each fold chose",
-        "The jury and the single judge that each fold chose, with their agreement on the cases that chose them and on the held-out cases.",
+        "The jury and the single judge that each fold chose, with their agreement on the cases they were chosen on and on the held-out cases.",
         {"fold": "fold", "size": "size", "jurors": "jury", "chosen_on": "where chosen", "held_out": "held out",
          "single": "single judge", "single_chosen_on": "where chosen", "single_held_out": "held out", "n": "n"},
     ),

@@ -83,7 +83,7 @@ def _read(
         if row.get(headings["output"]) is None:
             raise InvalidFile(
                 f"{place}: no {headings['output']!r}",
-                remedy=f"{near_column('output', row)}give every row an output; blank where there was none",
+                remedy=f"{near_column('output', row)}give every row a cell for the output; leave it blank where there was none",
             )
         outputs = recorded.setdefault(at, {}).setdefault(system, {})
         if case in outputs:

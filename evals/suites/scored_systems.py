@@ -131,7 +131,7 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
     if isinstance(scenario.scorer, JudgedScorer):
         raise VenireError(
             f"{scenario.name} needs a jury's scores",
-            remedy="add it to a suite with the outputs as its systems: venire suite run SUITE.yaml",
+            remedy="add the scenario to a suite file, with these outputs under systems, and run: venire suite run SUITE.yaml",
         )
     if all(case.target is None for case in cases):
         raise VenireError(

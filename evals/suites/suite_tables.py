@@ -74,7 +74,7 @@ def board_sentences(board: Board) -> list[str]:
     sentences += [f"{each}." for each in macro[:MOST_DIFFERENCES]]
     if len(macro) > MOST_DIFFERENCES:
         sentences.append(
-            f"{len(macro) - MOST_DIFFERENCES} more differences of pairs are in the report's table and the JSON."
+            f"{len(macro) - MOST_DIFFERENCES} more differences between systems are in the report's table and the JSON."
         )
     if macro:
         sentences.append(

@@ -179,7 +179,7 @@ class RayExecutor:
                 await worker.serve()
             except WorkerLost as lost:
                 if failures == STARTS or lost.unfit is not None:
-                    raise _unfit(lost.unfit or "a worker is lost every time") from None
+                    raise _unfit(lost.unfit or "a worker was lost at every attempt") from None
                 self._lose(worker)
             finally:
                 worker.end()

@@ -186,7 +186,7 @@ class Parent:
         first = next(iter(rubrics.values()))
         if other := next((name for name, rubric in rubrics.items() if rubric != first), None):
             raise VenireError(
-                f"{other} was asked by another rubric", remedy=f"replay it by itself: --arm {other}"
+                f"{other} was judged with another rubric", remedy=f"replay it by itself: --arm {other}"
             )
         return first
 

@@ -265,7 +265,7 @@ def _legend() -> Html:
                     "A broken ring: the juror was told to argue against its own score.",
                     "A thick line is a changed score; broken and amber: a change to the majority without new evidence.",
                     "Dotted lines lead from what the juror had read; in colour: the juror then moved that way.",
-                    "A shaded column: everyone gave the same end of the scale at once.",
+                    "A shaded column: in the first round everyone gave the same score, at one end of the scale.",
                 )
             ],
         ),

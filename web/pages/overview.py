@@ -73,7 +73,7 @@ def _effects(effects: Mapping[str, str] | None) -> Html:
         element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
     ]
     return fragment(
-        element("ul", {"class": "causes"}, lines), quiet("Final verdicts compared with a count of the same seats' blind ballots, both against people.")
+        element("ul", {"class": "causes"}, lines), quiet("How well final verdicts agree with people, beside the counted blind ballots of the same seats.")
     )  # fmt: skip
 
 

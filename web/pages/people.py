@@ -34,7 +34,7 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
     """One row an arm, one column an attribute or composite; then the same by system, where there are several."""
     found = [(arm, counts.summaries(arm)) for arm in arms]
     if not any(summaries for _, summaries in found):
-        return element("p", {"class": "calm"}, "No score yet: they appear here as deliberations end.")
+        return element("p", {"class": "calm"}, "No scores yet: they appear here as deliberations end.")
     names = list(dict.fromkeys(each.attribute for _, summaries in found for each in summaries))
     rows = [_row(arm, None, summaries, names) for arm, summaries in found]
     legend = element("p", {"class": "quiet"}, "Mean, with a histogram (lowest score at left). Unresolved cases are listed below.")  # fmt: skip

@@ -112,7 +112,7 @@ def _case_score(answer: GradedAnswer, options: SqlOptions) -> CaseScore:
         correct_rows = run_query(database, query_of(str(answer.target)), seconds=options.seconds)
     except RefusedQuery as error:
         raise VenireError(
-            f"case {answer.case!r}: its own query cannot be run: {error}",
+            f"case {answer.case!r}: the query in its target cannot be run: {error}",
             remedy="correct the target, or the database",
         ) from None
     query = query_of(answer.output)

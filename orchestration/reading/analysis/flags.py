@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
+from ....rubrics.errors import count_words
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value, value_words
 from ...transcript import Decided, Transcript
@@ -281,11 +282,15 @@ def _agreement_text(agreement: InstantAgreement) -> str:
     }[agreement.test]
     number = len(agreement.jurors)
     rests = (
-        "no juror quoted the case for it"
+        "no juror supported it with a quote"
         if not agreement.quoted
-        else f"{agreement.quoted} of {number} quoted the case for it"
+        else f"{agreement.quoted} of {number} supported it with a quote"
     )
-    wrong = f"; {agreement.misquoted} quoted words that are not in the case" if agreement.misquoted else ""
+    wrong = (
+        f"; {count_words(agreement.misquoted, 'juror')} quoted words that are not in the case"
+        if agreement.misquoted
+        else ""
+    )
     return f"{agreed_at_once(agreement)}; {tested}; {rests}{wrong}"
 
 

@@ -178,8 +178,8 @@ def test_with_few_systems_it_cannot_be_told() -> None:
     section = preference_section(evidence({"safe": WIDE}, ballots=cast, systems=list(SYSTEMS[:3]) * 20))
 
     assert section.sentences[0] == (
-        "Self-preference on safe cannot be tested: 2 jurors and 3 systems are too few to separate favour for a provider from one juror's "
-        "liking for one system; more systems are needed."
+        "Self-preference on safe cannot be tested: 2 jurors and 3 systems are too few to separate preference for a provider from one juror's "
+        "preference for one system; more systems are needed."
     )
     assert all(each.startswith(("By the published model", "Within cases")) for each in section.sentences[1:])
 

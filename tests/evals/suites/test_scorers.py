@@ -270,7 +270,7 @@ def test_what_does_more_than_read_or_never_ends_is_refused(clinic: Path, query: 
 
 
 def test_a_target_that_cannot_be_run_is_the_scenarios_fault(clinic: Path) -> None:
-    with pytest.raises(VenireError, match="its own query cannot be run"):
+    with pytest.raises(VenireError, match="the query in its target cannot be run"):
         scored("sql", "SELECT 1", "SELECT nothing FROM nowhere", database=str(clinic))
     with pytest.raises(VenireError, match="no such database"):
         scored("sql", "SELECT 1", "SELECT 1", database="nowhere.sqlite")
