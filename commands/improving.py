@@ -206,7 +206,7 @@ def _show_examples(summary: dict[str, Any], output: Path, as_json: bool) -> None
         return
     out = console()
     out.print(
-        f"{summary['sft']} ballots to imitate ({summary['sft_upsampled']} with reviewers up-sampled), {summary['dpo']} pairs, in {output}"
+        f"{summary['sft']} ballots to learn from ({summary['sft_upsampled']} with those of reviewers repeated), {summary['dpo']} pairs of ballots, in {output}"
     )
     for reason, count in summary["dropped"].items():
         out.print(f"  left out: {count} {reason}")

@@ -38,7 +38,7 @@ EXAMPLES = (
     {
         "id": "example-2",
         "source": "Cases of one patient, site or document have the same group.",
-        "output": "Texts by different writers have different values of system.",
+        "output": "Give texts by different writers different values of system.",
         "group": "patient-2",
         "system": "model-b",
     },

@@ -32,9 +32,7 @@ TITLE = "Class by class: F1, confusion, reward"
 PERFECT = "always right"
 NO_ANSWER = "no answer"
 METRICS = {"reward": "mean reward", "over_constant": "above the best constant", "accuracy": "accuracy", "f1_macro": "macro F1"}  # fmt: skip
-_CAPTION = (
-    "{attribute}: what each arm gave (rows) where people gave what (columns); shade is the share of a column."
-)
+_CAPTION = "{attribute}: scores by each arm (rows) against people's scores (columns); shade is the share of a column."
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,7 @@ def _sentence(arm: str, wins: pd.DataFrame) -> str:
         if rates:
             parts.append(f"{words}, {', '.join(rates)}")
     return (
-        f"On the {cases} scores that {arm} and the second panel both gave, {arm} comes nearer to the first panel in this share of "
+        f"On the {cases} scores that {arm} and the second panel both gave, {arm} is nearer to the first panel than the second panel is in this share of "
         f"resamples: {'; '.join(parts)}."
     )
 

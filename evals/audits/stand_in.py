@@ -215,7 +215,7 @@ def stand_in_section(evidence: Evidence, draws: Draws) -> Section | None:
         },
         methods=(
             "Alternative-annotator test (Calderon and others 2025): one-sided t tests over cases or groups, with false discoveries controlled at 5% "
-            "(Benjamini and Yekutieli). A jury passes if it is close enough in place of half of the people. The power is that of the same test on resampled cases or groups, "
+            "(Benjamini and Yekutieli). Each person in turn is replaced by the jury. A jury passes if it is close enough for at least half of the people. The power is that of the same test on resampled cases or groups, "
             "with a jury that is as close to the others as each person is on average (Beran 1986).",
         ),
         notes=tuple(dict.fromkeys(notes)),

@@ -95,7 +95,7 @@ def yes_no_section(evidence: Evidence) -> Section | None:
     methods = (
         "Yes-or-no questions: the reference is the value that more than half of the people gave; a tie has no reference. "
         "Intervals of accuracy, sensitivity, specificity, precision, recall, F1 and Cohen's kappa are jackknife intervals over cases or groups. "
-        "Kappa is on Fisher's z scale; the others are Wilson intervals at the number of cases that matches the jackknife's error. Shares of 0 or 1 have plain Wilson intervals.",
+        "Kappa is on Fisher's z scale; the others are Wilson intervals at the effective number of cases, which gives the jackknife's error. Shares of 0 or 1 have plain Wilson intervals.",
     )
     return Section("yes_no", TITLE, (*sentences, *conditional_sentences), tables, figures, methods)
 

@@ -50,7 +50,7 @@ HEADS = {
 }
 CAPTIONS = {
     "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person is compared with the others.",
-    "confusion": "What each arm gave (rows) where people gave what (columns), on the attributes that overall pools; shade is the share of a column.",
+    "confusion": "Scores by each arm (rows) against people's scores (columns), on the attributes that overall pools; shade is the share of a column.",
     "gaps": "How far each arm stands above (right) or below (left) people, attribute by attribute; height is the share of scores, on one scale throughout.",
     "heatmap": "Quadratic kappa of every two raters, people first, on the attributes that overall pools.",
     "cost": "ICC(3,k) with people, against the cost of a case.",

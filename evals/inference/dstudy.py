@@ -161,8 +161,8 @@ class DStudy:
             else f"not even {crossed['jurors'].max()} jurors would reach {ENOUGH:g} (absolute)"
         )
         return (
-            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors give {of.relative(of.jurors, of.repeats):.3f} "
-            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}, by estimates from {of.cases} cases that have no interval."
+            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors have a reliability of {of.relative(of.jurors, of.repeats):.3f} "
+            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}, by estimates from {of.cases} cases, without an interval."
         )
 
 

@@ -86,7 +86,7 @@ class CaseRequest(_CaseFields):
     )
 
     output: Text = Field(
-        default_factory=str, description="The text under judgement; without it, the messages are."
+        default_factory=str, description="The text to judge; without it, the messages are judged."
     )
     system: str | None = Field(None, description="Who produced the output. Jurors never see it.")
 

@@ -317,7 +317,7 @@ def _power_words(usual: tuple[float, float]) -> str:
         if np.isnan(usual[0])
         else f" Of the one pair of arms that differs, {usual[0]:.3f} can be detected."
         if np.isnan(usual[1])
-        else f" Over all pairs of arms that differ, {usual[0]:.3f} ± {usual[1]:.3f} can be detected."
+        else f" Over all pairs of arms that differ at all, {usual[0]:.3f} can be detected on average (SD {usual[1]:.3f})."
     )
     return (
         "Detectable differences have 80% power at 5% (two-sided): (1.96 + 0.84) s / sqrt(n), where s is the standard deviation of the paired difference by case "

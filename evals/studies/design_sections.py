@@ -61,7 +61,7 @@ def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection
         told = "No case is held out: there is no split to test."
     elif uneven:
         named = ", ".join(f"{LENGTHS.get(name, name)} ({p_words(p)})" for name, p in uneven.items())
-        told = f"The parts differ in {named}, not corrected for {len(tests)} tests."
+        told = f"The parts differ in {named}; p is not corrected for the {len(tests)} tests."
     else:
         told = f"The parts are not shown to differ in any of {len(tests)} characteristics."
     return Section(
@@ -382,7 +382,7 @@ def _effects(compared: Comparison) -> Section:
     if moved.empty and len(failed) < terms["arm"].nunique():
         said.insert(
             0,
-            "No predictor is shown to move the difference from people of any arm whose model could be fitted.",
+            "No predictor is shown to change how far an arm is from people, for any arm whose model could be fitted.",
         )
     return Section(
         "effects", title, tuple(said), {"table": table},

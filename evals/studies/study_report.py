@@ -39,7 +39,7 @@ CAPTIONS = {
 RECORDED_CAPTIONS = {
     "frontier": "Agreement with people against cost. Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
     "growth": "Agreement against the size of the jury. Bands are 95% intervals for other cases.",
-    "contributions": "What each juror adds on average over all juries that could be.",
+    "contributions": "What each juror adds, on average over all possible juries.",
 }
 SECTIONS: Sequence[tuple[tuple[str, ...], str]] = (
     (("choices", "measures"), ""),

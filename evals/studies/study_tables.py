@@ -68,7 +68,7 @@ TABLES: Mapping[str, TableText] = {
     "jurors": TableText(
         "What each juror adds",
         "Agreement alone; the agreement of all jurors minus that without this one; and the Shapley value, what a juror adds on average "
-        "over all juries that could be.",
+        "over all possible juries.",
         {"juror": "juror", "in_jury": "in the jury", "score": "alone", "low": "low", "high": "high", "answered": "answered", "cost": "cost",
          "leave_one_out": "leave one out", "leave_one_out_low": "low", "leave_one_out_high": "high",
          "shapley": "Shapley", "shapley_low": "low", "shapley_high": "high", "shapley_se": "sampling error"},

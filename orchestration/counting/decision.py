@@ -42,5 +42,6 @@ def _without_chair(tally: Tally, why: str) -> Counted:
 
 decision = Rule("the agreed value, else the orchestrator's reasoned decision", by_decision)
 escalated = Rule(
-    "the orchestrator's decision, else the median of the judge or of a panel not split", by_stage
+    "the orchestrator's decision; without one, the median of the judge, or of a panel that is not split",
+    by_stage,
 )

@@ -63,5 +63,5 @@ def reliability(run: Sequence[Tally]) -> Mapping[str, float]:
 
 
 weighted = Rule(
-    "jurors weighed by reliability: given in the jury, or their agreement with the others", fit=fit
+    "jurors weighted by reliability: from the jury file, or by their agreement with the others", fit=fit
 )

@@ -199,7 +199,9 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
         yield _texts(card)
     yield _claims_table(card.claims, f"claims of the {card.options.of}")
     if card.omitted:
-        yield Text(f"\nomissions: the {card.options.against} says so, the {card.options.of} does not", "bold")
+        yield Text(
+            f"\nomissions: stated in the {card.options.against}, missing from the {card.options.of}", "bold"
+        )
         for outcome in card.omitted:
             claim = outcome.claim
             yield Text.assemble(

@@ -227,7 +227,7 @@ def _arm(name: str, census: Census) -> RenderableType:
         ("the same, by model", census.leanings("model"), "+.2f"),
         ("moves towards this juror after reading it", census.persuaders(), ".1f"),
         (
-            "moved to the majority without new evidence (of the times outnumbered)",
+            "moved to the majority without new evidence (out of the times it was outnumbered)",
             census.conformers(),
             ".0%",
         ),

@@ -49,7 +49,7 @@ class ReplayPlan:
         total = self.reused + self.new
         share = f" ({self.reused / total:.0%})" if total else ""
         more = self.new_in_other_words
-        worded = f", {more} if they say it in other words" if more != self.new else ""
+        worded = f", {more} if their words differ" if more != self.new else ""
         who = " and ".join(self.changed_seats)
         unknown = (
             f"; this is a forecast: it is unknown what {who} will say, and agreement may come sooner or later"
