@@ -180,9 +180,8 @@ def _add_sentence(
     if not facts and sentence.get("is-relevant") is False:
         # People took no irrelevant sentence apart: as published, each of the model's facts in it counts as irrelevant.
         facts = [
-            {**fact, "label": "IR"}
+            {"text": fact.get("text") if isinstance(fact, Mapping) else fact, "label": "IR"}
             for fact in sentence.get("model-atomic-facts") or []
-            if isinstance(fact, Mapping)
         ]
     for offset, fact in enumerate(facts, 1):
         if not isinstance(fact, Mapping) or not str(fact.get("text") or "").strip():

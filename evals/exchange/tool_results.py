@@ -21,6 +21,18 @@ _COMPARED = ("Output selected", "Output not selected")
 """How promptfoo's reason begins where `select-best` chose an output. Otherwise the 0 of every output is an error of its grader."""
 
 
+_FAILED = (
+    "Custom function threw error",
+    "Python code execution failed",
+    "Python error",
+    "Ruby code execution failed",
+    "Webhook error",
+    "Search rubric evaluation failed",
+    "No output",
+)
+"""How promptfoo's reason begins where an assertion could not be carried out, which it scores 0 too."""
+
+
 def read_promptfoo(path: Path) -> ToolRecords:
     """Each result as an item, its variables among its texts, and each assertion as a rating by promptfoo, or by a person.
 
@@ -69,6 +81,7 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
     grading = _mapping(result.get("gradingResult"))
     parts = [result for result in grading.get("componentResults") or () if isinstance(result, Mapping)]
     attributes: list[str] = []
+    raters: list[str] = []
     deliberations = [_mapping(_mapping(part.get("metadata")).get("deliberation")) for part in parts]
     by_juries = [
         part.get("assertion") for part, heard in zip(parts, deliberations, strict=True) if "verdict" in heard
@@ -76,7 +89,8 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
     for part, deliberation in zip(parts, deliberations, strict=True):
         if "verdict" in deliberation:
             prefix = _mapping(part.get("metadata")).get("prefix") or ""
-            _read_verdict(name, f"{prefix}{deliberation.get('arm')}", deliberation, records)
+            raters.append(free_id(f"{prefix}{deliberation.get('arm')}", raters).replace("#", "-"))
+            _read_verdict(name, raters[-1], deliberation, records)
         # Beside a jury's result promptfoo lists its attributes once more, under the same assertion.
         if part.get("assertion") in by_juries:
             continue
@@ -84,8 +98,9 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
         kind = str(assertion.get("type") or "assertion")
         attribute = free_id(str(assertion.get("metric") or kind), attributes).replace("#", "_")
         attributes.append(attribute)
-        failed = kind == "select-best" and not str(part.get("reason")).startswith(_COMPARED)
-        if failed or _mapping(part.get("metadata")).get("error"):
+        reason, metadata = str(part.get("reason")), _mapping(part.get("metadata"))
+        failed = not reason.startswith(_COMPARED) if kind == "select-best" else reason.startswith(_FAILED)
+        if failed or metadata.get("error") or metadata.get("graderError"):
             records.skip("assertions that ended without a verdict", f"{name}: {attribute}")
             continue
         value = part["score"] if part.get("score") is not None else part.get("pass")
@@ -104,7 +119,9 @@ def _read_verdict(name: str, rater: str, deliberation: Mapping[str, Any], record
     for attribute, outcome in _mapping(deliberation["verdict"]).items():
         value = _mapping(outcome).get("value")
         if value is None:
-            records.skip(f"attributes that are {_mapping(outcome).get('status')}", f"{name}: {attribute}")
+            records.skip(
+                f"attributes that are {_mapping(outcome).get('status')}", f"{name}: {attribute} by {rater}"
+            )
         else:
             records.ratings.append(Rating(name, rater, attribute, value))
 

@@ -9,7 +9,7 @@ from ...agents.model import digest
 from ...rubrics.case import Case
 from . import host
 from .judgement import Judgement, names_with_best
-from .sitting import Sitting, case_from_sample, convene
+from .sitting import Sitting, case_from_sample, convene, warn_of_one_name
 
 with host("deepeval", extra="deepeval"):
     from deepeval.metrics import BaseMetric
@@ -32,7 +32,9 @@ def jury_metrics(
     sitting = convene(rubric, jury, **options)
     known = names_with_best(sitting.rubric, attributes or ())
     chosen = attributes or [name for name in known if name not in sitting.rubric.reversed_names]
-    return [JuryMetric(sitting, name, threshold, prefix) for name in chosen]
+    metrics = [JuryMetric(sitting, name, threshold, prefix) for name in chosen]
+    warn_of_one_name(metrics[0], sitting, f"{prefix}{sitting.jury.name}")
+    return metrics
 
 
 class JuryMetric(BaseMetric):  # type: ignore[misc]

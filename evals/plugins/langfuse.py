@@ -8,7 +8,7 @@ from typing import Any
 from . import host
 from .judgement import named_scores
 from .samples import case_from_row
-from .sitting import convene
+from .sitting import convene, warn_of_one_name
 
 with host("langfuse", extra="langfuse"):
     from langfuse import Evaluation
@@ -40,4 +40,5 @@ def jury_evaluator(
         ]
 
     evaluate.__name__ = sitting.jury.name
+    warn_of_one_name(evaluate, sitting, prefix)
     return evaluate

@@ -12,7 +12,7 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from .judgement import Judgement, named_scores
 from .samples import case_from_row, sole_value
-from .sitting import convene, field_of
+from .sitting import convene, field_of, warn_of_one_name
 
 Feedback = list[dict[str, Any]]
 
@@ -43,6 +43,7 @@ class JuryEvaluator:
         self._sitting = convene(rubric, jury, **options)
         # Under which LangSmith shows it.
         self.__name__ = self._sitting.jury.name
+        warn_of_one_name(self, self._sitting, prefix)
 
     def __call__(
         self, *, inputs: Any = None, outputs: Any, reference_outputs: Any = None, **_: Any

@@ -10,7 +10,7 @@ from typing import Any
 
 from .judgement import numbers_of
 from .samples import BLANK, case_from_row, text_of
-from .sitting import convene, field_of
+from .sitting import convene, field_of, warn_of_one_name
 
 
 def jury_results(
@@ -46,4 +46,5 @@ def jury_results(
         numbers = {name: number for name, number in numbers_of(judgement).items() if number is not None}
         return {f"{prefix}{name}": number for name, number in {**numbers, "judged": 1.0}.items()}
 
+    warn_of_one_name(process_results, sitting, prefix)
     return process_results

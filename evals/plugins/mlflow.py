@@ -8,7 +8,7 @@ from typing import Any
 from . import host
 from .judgement import Judgement, Mark, counts_of
 from .samples import case_from_row
-from .sitting import convene
+from .sitting import convene, warn_of_one_name
 
 with host("mlflow", extra="mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback
@@ -51,6 +51,7 @@ def jury_scorer(
         ]
         return [*marks, *counts]
 
+    warn_of_one_name(jury_feedback, sitting, prefix)
     return jury_feedback
 
 

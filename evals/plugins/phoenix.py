@@ -12,7 +12,7 @@ from ...rubrics.case import Case
 from . import host
 from .judgement import Judgement, named_scores
 from .samples import case_from_row
-from .sitting import convene
+from .sitting import convene, warn_of_one_name
 
 with host("phoenix", extra="phoenix"):
     from phoenix.evals import Evaluator, Score
@@ -46,6 +46,7 @@ class JuryEvaluator(Evaluator):  # type: ignore[misc]
         parts = create_model("JuryInput", **dict.fromkeys(named, (Any, ...)))  # type: ignore[call-overload]
         super().__init__(name=f"{prefix}{self._sitting.jury.name}", kind="llm", input_schema=parts)
         self.bind(named)
+        warn_of_one_name(self, self._sitting, prefix)
 
     def _evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
         return self._scores(self._sitting.hear_sync(_case(eval_input)))

@@ -38,14 +38,25 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     parts = {part: config.pop(part, None) for part in _PARTS}
     required, prefix = config.pop("require", []), str(config.pop("prefix", ""))
     try:
+        _refuse_one_name(context.get("test") or {}, prefix)
         case = _case(text_of(output), context.get("vars") or {}, parts)
         return _result(_sitting(config).hear_sync(case), required, prefix)
     except VenireError as error:
         return _failure(str(error))
 
 
+def _refuse_one_name(test: Mapping[str, Any], prefix: str) -> None:
+    configs = [{**(asserted.get("config") or {}), "require": None} for asserted in test.get("assert") or ()]
+    juries = [config for config in configs if "jury" in config and config.get("prefix", "") == prefix]
+    if any(jury != juries[0] for jury in juries):
+        problem = (
+            f"two juries of this test have the prefix {prefix!r}, and promptfoo averages scores of one name"
+        )
+        raise VenireError(problem, remedy="give each its own prefix in config")
+
+
 def _failure(problem: str) -> dict[str, Any]:
-    """An error where promptfoo wants a number: it does not pass, and `venire import` reads no score from it."""
+    # promptfoo wants a number: this one does not pass, and `venire import` reads no score from it.
     return {"pass": False, "score": 0, "reason": problem, "metadata": {"error": problem}}
 
 
@@ -106,17 +117,13 @@ def _result(judgement: Judgement, required: list[str], prefix: str) -> dict[str,
         "reason": "; ".join(misses) or judgement.headline,
         "namedScores": {f"{prefix}{name}": share for name, share in shares.items()},
         "componentResults": [
-            {"pass": True, "score": mark.share, "reason": f"{mark.name}: {mark.reason}"}
+            {"pass": True, "score": shares[mark.name], "reason": f"{mark.name}: {mark.reason}"}
             for mark in asked
-            if mark.share is not None
+            if mark.name in shares
         ],
         "tokensUsed": _tokens(judgement),
-        "metadata": {
-            "deliberation": judgement.document,
-            "text": judgement.text,
-            "prefix": prefix,
-            "usd": judgement.usd,
-        },
+        "metadata": {"deliberation": judgement.document, "text": judgement.text}
+        | {"prefix": prefix, "usd": judgement.usd},
     }
 
 

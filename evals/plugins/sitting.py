@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
+import warnings
+import weakref
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -130,6 +132,23 @@ def convene(
         if setup.name not in _OPEN:
             Sitting.__new__(Sitting)._open(setup)
         return _OPEN[setup.name]
+
+
+_NAMED: dict[str, list[tuple[weakref.ref[Any], Sitting]]] = {}
+"""The scorers of this process and their sittings, by their host and what begins the names of their scores."""
+
+
+def warn_of_one_name(scorer: Any, sitting: Sitting, prefix: str) -> None:
+    """Warn if a scorer of another jury, still in use in the same host, begins the names of its scores alike: hosts average or replace scores of one name without a word."""
+    alike = _NAMED.setdefault(f"{scorer.__module__} {prefix}", [])
+    alike[:] = [(other, jury) for other, jury in alike if other() is not None]
+    if any(jury is not sitting for _, jury in alike):
+        warnings.warn(
+            "two juries of this program give their scores the same names, and a host that has both in one evaluation averages or replaces "
+            "them: give each a prefix= of its own",
+            stacklevel=3,
+        )
+    alike.append((weakref.ref(scorer), sitting))
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ createInterface({ input: python.stdout }).on("line", (line) => {
 });
 python.on("exit", (code) => waiting.forEach(({ reject }) => reject(new Error(`venire ended with ${code}`))));
 
-export default (output, { vars, config }) =>
+export default (output, { vars, config, test }) =>
   new Promise((resolve, reject) => {
     const id = crypto.randomUUID();
     [python, python.stdin, python.stdout].forEach((part) => part.ref());
     waiting.set(id, { resolve, reject });
-    python.stdin.write(`${JSON.stringify({ id, output, context: { vars, config } })}\n`);
+    python.stdin.write(`${JSON.stringify({ id, output, context: { vars, config, test } })}\n`);
   });

@@ -65,10 +65,14 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
     assert found.records.skipped == {"results that ended in an error": ["2/0/openai:gpt-4o-mini"]}
     assert len(import_records("promptfoo", written(tmp_path, results, "r.jsonl")).ratings) == 4
     parts = [assertion("select-best", score) | {"reason": why} for score, why in ((1, "Output selected as the best: x"), (0, "Output not selected: x"), (0, "a tie"))]  # fmt: skip
-    failed = assertion("python", 0) | {"metadata": {"error": "no model"}}
-    found = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", *parts, failed)]))
+    failed = [
+        assertion("python", 0) | {"metadata": {"error": "no model"}},
+        assertion("llm-rubric", 0) | {"metadata": {"graderError": True}},
+        assertion("javascript", 0) | {"reason": "Custom function threw error: x is not defined"},
+    ]
+    found = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", *parts, *failed)]))
     assert [each.value for each in found.ratings] == [1, 0]
-    assert len(found.records.skipped["assertions that ended without a verdict"]) == 2
+    assert len(found.records.skipped["assertions that ended without a verdict"]) == 4
     unasked = promptfoo_result(3, "Short.", gradingResult={"pass": True, "score": 1, "reason": "No assertions", "componentResults": []})  # fmt: skip
     assert not import_records("promptfoo", written(tmp_path, [unasked])).ratings
     verdict = {
@@ -83,7 +87,12 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
         ("readers", "tone", "plain"),
         ("promptfoo", "contains", 1),
     ]
-    assert [*ours.records.skipped] == ["attributes that are hung"]
+    assert ours.records.skipped == {
+        "attributes that are hung": ["0/0/openai:gpt-4o-mini: risk by readers"],
+    }
+    both = {**judged, "assertion": {"type": "javascript"}}
+    two = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", judged, both)]))
+    assert {each.rater for each in two.ratings} == {"readers", "readers-2"}
 
 
 def test_deepevals_run_and_its_result_are_read_alike(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ SHARED = {"__init__.py", "sitting.py", "judgement.py", "samples.py"}
 ADAPTERS = sorted(path for path in FOLDER.glob("*.py") if path.name not in SHARED)
 TABLE = ROOT / "docs" / "plugins" / "hosts.md"
 PAGES = sorted(page for page in TABLE.parent.glob("*.md") if page != TABLE)
-LONGEST = 160
+LONGEST = 170
 ALIKE = ("import ", "from ", "#", '"""', "def __init__(", "self,", "rubric: Any,", "jury: Any,")
 TEN_LINES = [
     "inspect", "deepeval", "mlflow", "pydantic_evals", "dspy", "langsmith", "lm_eval", "langfuse", "phoenix",

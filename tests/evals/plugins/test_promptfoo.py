@@ -112,6 +112,9 @@ def test_juries_of_opposite_scores_are_never_mixed_and_the_best_of_several_outpu
         "tests": [
             {"vars": {"one": "One text.", "other": "Another."}, "assert": asserted},
             *({"vars": {"one": one, "other": other}, "assert": [select]} for one, other in rows),
+            {"vars": {"one": "No prefix.", "other": "Neither."}, "assert": [
+                {**each, "config": {**each["config"], "prefix": ""}} for each in asserted
+            ]},
         ],
     }))  # fmt: skip
 
@@ -126,7 +129,10 @@ def test_juries_of_opposite_scores_are_never_mixed_and_the_best_of_several_outpu
         "high.three-readers",
     }
     assert [each.value for each in found.ratings if each.attribute == "select-best"] == [1, 0]
-    assert len(found.records.skipped["assertions that ended without a verdict"]) == 4
+    # Two outputs of each of: two tests without a best output, and three juries under one name.
+    assert len(found.records.skipped["assertions that ended without a verdict"]) == 2 * (2 + 3)
+    unnamed = results[-1]
+    assert unnamed["namedScores"] == {} and "two juries of this test" in unnamed["gradingResult"]["reason"]
     selected = {(each["testIdx"], each["promptIdx"]): each for each in results}
     assert [selected[test, prompt]["success"] for test in (1, 2, 3) for prompt in (0, 1)] == [True] + [
         False

@@ -218,6 +218,17 @@ def test_the_same_question_is_the_same_sitting_and_another_is_not() -> None:
         assert convene(RUBRIC, jury) is not convene(RUBRIC, jury, max_tokens=5)
 
 
+def test_two_juries_whose_scores_have_the_same_names_are_warned_of() -> None:
+    with agreeing_server("a", "b") as server:
+        one, other = (jury_at(server.url, name, protocol="panel") for name in ("a", "b"))
+        first = JuryEvaluator(RUBRIC, one)
+        apart = [JuryEvaluator(RUBRIC, one), JuryEvaluator(RUBRIC, other, prefix="other.")]
+        with pytest.warns(UserWarning, match="two juries of this program give their scores the same names"):
+            JuryEvaluator(RUBRIC, other)
+        del first, apart
+        JuryEvaluator(RUBRIC, other)
+
+
 def test_a_source_that_a_sample_does_not_have_is_an_error_that_names_the_nearest() -> None:
     assert field_of({"notes": "Fever."}, "notes") == "Fever."
     assert field_of({"notes": "Fever."}, None) is None
