@@ -95,10 +95,10 @@ def import_(
     imported = import_records(kind, file, columns=columns, rubric=load_rubric(rubric) if rubric else None)
     if output is not None:
         write_cases_file(imported.cases, output)
-        say(f"{len(imported.cases)} cases written to {output}", err=True)
+        say(f"{_many(len(imported.cases), 'case')} written to {output}", err=True)
     if ratings is not None:
         write_ratings_file(imported.ratings, ratings)
-        say(f"{len(imported.ratings)} ratings written to {ratings}", err=True)
+        say(f"{_many(len(imported.ratings), 'rating')} written to {ratings}", err=True)
     for note in imported.notes:
         say(f"- {note}", err=True)
     if as_json:

@@ -28,15 +28,18 @@ def read_ragas(path: Path) -> ToolRecords:
     for number, row in enumerate(_ragas_rows(path), 1):
         texts = {role: _cell_list(next((row[name] for name in names if row.get(name)), None)) for role, names in _RAGAS.items()}  # fmt: skip
         if not texts["output"]:
-            raise InvalidFile(
-                f"{path}: sample {number} has neither `response` nor `answer`",
-                remedy="save what evaluate(...).to_pandas() returns",
-            )
+            records.skip("samples without a response", f"sample-{number}")
+            continue
         item = Item(f"sample-{number}", {role: text for role, text in texts.items() if text})
         records.items.append(item)
         for name, value in row.items():
             if name not in known and name not in _RAGAS_OTHERS:
                 add_score(records, item.id, "ragas", str(name), _number(value))
+    if not records.items:
+        raise InvalidFile(
+            f"{path}: no sample has a `response` or an `answer`",
+            remedy="save what evaluate(...).to_pandas() returns",
+        )
     return records
 
 
@@ -121,6 +124,7 @@ def read_ragchecker(path: Path) -> ToolRecords:
         texts = {"output": item["response"], "question": item.get("query"), "reference": item.get("gt_answer"), "source": list(map(str, filter(None, passages)))}  # fmt: skip
         kept = {key: value for key, value in item.items() if "2" in key or key.endswith("_claims")}
         records.items.append(Item(name, {key: text for key, text in texts.items() if text}, kept))
-        for metric, value in (item.get("metrics") or {}).items():
+        metrics = item.get("metrics")
+        for metric, value in (metrics if isinstance(metrics, Mapping) else {"metrics": None}).items():
             add_score(records, name, "ragchecker", str(metric), value)
     return records

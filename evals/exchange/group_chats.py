@@ -20,6 +20,7 @@ from .import_format import ToolRecords, free_id, read_tool_json
 _THREADS = ("conversation", "chat_history", "messages")
 """Under which of its keys Agent Framework keeps messages: of a group chat, of Magentic, of a session."""
 _DEEPEST = 12
+_UNNAMED = "unnamed"
 
 
 class _Message(NamedTuple):
@@ -48,7 +49,7 @@ def read_autogen(path: Path) -> ToolRecords:
             f"{path}: no state of an AutoGen team", remedy="save what `await team.save_state()` returns"
         )
     messages = [
-        _Message(str(each.get("source")), str(each.get("type")), _autogen_text(each.get("content")), each.get("source") == "user")
+        _Message(str(each.get("source") or _UNNAMED), str(each.get("type")), _autogen_text(each.get("content")), each.get("source") == "user")
         for each in threads[0]
         if isinstance(each, Mapping)
     ]  # fmt: skip
@@ -98,11 +99,12 @@ def _framework_message(path: Path, value: Any) -> _Message | None:
     fields = value
     if isinstance(value, Mapping) and "__pickled__" in value:
         fields = vars(_inert_message(path, value["__pickled__"]))
-    if not isinstance(fields, Mapping) or "role" not in fields or "contents" not in fields:
+    if not isinstance(fields, Mapping) or "role" not in fields or not {"contents", "text"} & {*fields}:
         return None
     role = fields["role"]
     role = str(role.get("value") if isinstance(role, Mapping) else getattr(role, "value", role))
-    words = [_content_text(part if isinstance(part, Mapping) else vars(part)) for part in fields["contents"]]
+    parts = fields.get("contents") or [fields.get("text") or ""]
+    words = [part if isinstance(part, str) else _content_text(part if isinstance(part, Mapping) else vars(part)) for part in parts]  # fmt: skip
     who = fields.get("author_name") or role
     return _Message(
         str(who), role, "\n".join(filter(None, words)), role == "user" and not fields.get("author_name")
@@ -145,6 +147,8 @@ def _content_text(part: Mapping[str, Any]) -> str:
             return f"calls {part.get('name')}: {_plain_text(part.get('arguments'))}"
         case "function_result":
             return f"result: {_plain_text(part.get('result'))}"
+        case "error":
+            return f"error: {_plain_text(part.get('message'))}"
         case kind:
             return f"({kind}, not shown)"
 
@@ -170,8 +174,9 @@ def _plain_text(value: Any) -> str:
 
 
 def _deliberation(path: Path, name: str, protocol: str, messages: Sequence[_Message]) -> SavedDeliberation:
-    """The first message of the user is the case; every other one is an entry, its round the number of times its speaker has spoken."""
-    at = next((number for number, each in enumerate(messages) if each.is_task and each.text.strip()), None)
+    """The first message of the user, or else the first of all, is the case; every other one is an entry, its round the number of times its speaker has spoken."""
+    said = [number for number, each in enumerate(messages) if each.text.strip()]
+    at = next((number for number in said if messages[number].is_task), next(iter(said), None))
     spoken = [each for number, each in enumerate(messages) if number != at and each.text.strip()]
     if at is None or not spoken:
         missing = "task" if at is None else "answer to its task"

@@ -99,10 +99,10 @@ def show(
 ) -> None:
     """Print the whole deliberation, and before it what was `found` to deserve a look.
 
-    Of a `pair`, its `exhibits` come first: both outputs side by side, what was quoted lit; and the systems behind them are named.
+    `exhibits` come first, what was quoted lit. Of a `pair`, both outputs stand side by side, and the systems behind them are named.
     """
     if exhibits:
-        console.print(_pair_texts(verdict, exhibits))
+        console.print(_texts(verdict, exhibits, compared=pair is not None))
     for part in _parts(verdict, found, pair):
         console.print(part)
     if pair is not None:
@@ -110,8 +110,8 @@ def show(
         console.print(Text(f"output A is by {one}, output B by {other}", "dim"))
 
 
-def _pair_texts(verdict: Verdict, exhibits: Sequence[Exhibit]) -> Group:
-    """What the jury read: the sources, then the two outputs beside each other, quotes lit where they stand."""
+def _texts(verdict: Verdict, exhibits: Sequence[Exhibit], *, compared: bool) -> Group:
+    """What the jury read, quotes lit where they stand; of a pair, the two outputs beside each other."""
     quotes = {
         (quote.exhibit, quote.text)
         for cast in verdict.transcript.ballots
@@ -126,6 +126,9 @@ def _pair_texts(verdict: Verdict, exhibits: Sequence[Exhibit]) -> Group:
                 text.stylize("bold green", *span)
         return text
 
+    if not compared:
+        titled = [Text.assemble((f"{exhibit.name}\n", "dim"), lit(exhibit)) for exhibit in exhibits]
+        return Group(*titled, Text(""))
     *sources, a, b = exhibits
     table = Table(expand=True, header_style="bold")
     for exhibit in (a, b):

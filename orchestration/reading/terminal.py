@@ -91,13 +91,14 @@ def show_case(
             console.print(
                 safe(judges_line(of, verdict.transcript)), style="dim", highlight=False, markup=False
             )
-            judged = store.case(case) if of.rubric.compares else None
+            judged = store.case(case) if of.rubric.compares or not store.redacted else None
+            shown = judged is not None and (of.rubric.compares or judged.messages)
             show(
                 verdict,
                 console,
                 reword(verdict, flags_across_arms(verdict, of.rubric, others)),
-                of.rubric.exhibits(judged) if judged else (),
-                judged,
+                of.rubric.exhibits(judged) if judged and shown else (),
+                judged if of.rubric.compares else None,
             )
             if of.jury.protocol != "decompose-verify":
                 for line in people_lines(rating for rating in said if rating.case == case):

@@ -149,6 +149,8 @@ def test_a_trajectory_is_judged_quoted_shown_as_turns_and_withheld(tmp_path: Pat
     shown = run.invoke(app, ["show", out, "trip", "--json"])
     [case] = json.loads(shown.stdout)["cases"]
     assert case["ballots"] and not any(each["evidence_found"] for each in case["ballots"])
+    assert "Turn 3, assistant calls look_up:" in run.invoke(app, ["show", out, "trip"]).stdout
+    assert "Turn 3" not in run.invoke(app, ["show", f"{out}-r", "trip"]).stdout
     with InspectorServer(Path(out)) as server:
         trip = server.ask("case?id=trip&in_arm=bench").text
     assert "<h4>Turn 3, assistant calls look_up</h4>" in trip

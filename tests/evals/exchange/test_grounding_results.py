@@ -53,6 +53,21 @@ def test_ragas_in_every_form_that_pandas_saves(tmp_path: Path, kind: str) -> Non
     assert found.records.skipped == {"no score was given": ["sample-2: faithfulness"]}
 
 
+def test_a_sample_of_ragas_without_a_response_is_left_out_and_nothing_but_them_is_an_error(
+    tmp_path: Path,
+) -> None:
+    rows = [{"user_input": "Q?", "response": text, "faithfulness": 0.0} for text in ("", "In France.")]
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    (tmp_path / "none.json").write_text(json.dumps(rows[:1]))
+
+    found = import_records("ragas", tmp_path / "r.json")
+
+    assert [each.case for each in found.ratings] == ["sample-2"]
+    assert found.records.skipped == {"samples without a response": ["sample-1"]}
+    with pytest.raises(InvalidFile, match="no sample has a `response`"):
+        import_records("ragas", tmp_path / "none.json")
+
+
 def test_refchecker_s_soft_and_strict_aggregates(tmp_path: Path) -> None:
     claims = [["Paris", "is in", "France"], ["Paris", "is", "small"]]
     items = [

@@ -188,6 +188,29 @@ def test_agent_framework_s_checkpoints_are_shown_and_run_nothing(tmp_path: Path)
 @pytest.mark.parametrize(
     ("kind", "state"),
     [
+        ("autogen", {"agent_states": {"m": {"message_thread": [
+            {"source": "clinician", "content": ["Look:", {"data": "iVBOR"}]}, {"content": "Fine."}, {"source": "ben", "content": {"score": 4}},
+        ]}}}),
+        ("agent-framework", {"messages": [
+            {"role": "user", "contents": [{"type": "text", "text": "Look:"}, {"type": "data", "uri": "data:image/png;base64,AA"}]},
+            {"role": "assistant", "contents": ["Fine."]}, {"role": "assistant", "contents": None, "text": '{"score": 4}'},
+        ]}),
+    ],
+)  # fmt: skip
+def test_a_chat_with_pictures_objects_and_nameless_speakers_is_read(
+    tmp_path: Path, kind: str, state: Any
+) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(state))
+
+    [found] = import_format(kind)(tmp_path / "x.json").deliberations
+
+    assert found.case["output"].startswith("Look:") and "not shown" in found.case["output"]
+    assert [entry.text for entry in found.transcript.entries] == ["Fine.", '{"score": 4}']  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [
         ("autogen", {"type": "TeamState", "agent_states": {}}),
         ("autogen", [1]),
         ("autogen", {"agent_states": {"m": {"message_thread": [{"source": "user", "content": "hi"}]}}}),
