@@ -138,6 +138,25 @@ def test_the_action_reports_comments_once_and_fails_where_a_score_is_too_low(
     assert "::warning::" in unwritten.stdout
 
 
+def test_a_suite_of_recorded_outputs_is_reported_without_a_site(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps({"id": str(n), "q": "?", "target": "A"}) + "\n" for n in range(8)))  # fmt: skip
+    (tmp_path / "q.md").write_text("{q}\n")
+    scenario = "task: medical-research/conducting-literature-research\naccess: public\ncases: cases.jsonl\nprompt: q.md\nscore: exact\nscale: [0, 1]\n"
+    (tmp_path / "easy.yaml").write_text(scenario)
+    rows = [{"scenario": "easy", "case": str(n), "system": system, "output": word} for n in range(8) for system, word in (("one", "A"), ("other", "B"))]  # fmt: skip
+    (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "suite.yaml").write_text("name: s\nscenarios: [easy.yaml]\nsystems: [{outputs: outputs.jsonl}]\n")  # fmt: skip
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "GITHUB_OUTPUT": str(tmp_path / "output"), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}  # fmt: skip
+    values = {"inputs.study": "", "inputs.suite": "suite.yaml", "inputs.require": "one>=0.5", "runner.temp": str(tmp_path)}  # fmt: skip
+
+    ended = run_step("Run and report", values, tmp_path, environment)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "::warning::there is no site" in ended.stdout
+    assert "status=0" in (tmp_path / "output").read_text()
+    assert "| one | " in (tmp_path / "summary").read_text()
+
+
 def test_an_action_without_a_file_says_so_and_no_input_is_pasted_into_a_script(tmp_path: Path) -> None:
     values = {"inputs.study": "", "inputs.suite": "", "inputs.require": "", "runner.temp": str(tmp_path)}
     ended = run_step("Run and report", values, tmp_path, {"PATH": "/usr/bin:/bin"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from . import host
-from .sitting import case_from_sample, convene
+from .sitting import case_from_sample, convene, warn_of_one_name
 
 with host("helm", extra="helm"):
     from helm.benchmark.adaptation.adapter_spec import AdapterSpec
@@ -50,6 +50,7 @@ class JuryAnnotator(Annotator):  # type: ignore[misc]
         self.name = name
         self._shown_as = shown_as
         self._sitting = convene(rubric, jury, **options)
+        warn_of_one_name(self, self._sitting, name)
 
     def annotate(self, request_state: RequestState) -> dict[str, Any]:
         instance, result = request_state.instance, request_state.result

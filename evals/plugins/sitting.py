@@ -145,7 +145,7 @@ def warn_of_one_name(scorer: Any, sitting: Sitting, prefix: str) -> None:
     if any(jury is not sitting for _, jury in alike):
         warnings.warn(
             "two juries of this program give their scores the same names, and a host that has both in one evaluation averages or replaces "
-            "them: give each a prefix= of its own",
+            "them: give each a prefix= (in HELM a name=) of its own",
             stacklevel=3,
         )
     alike.append((weakref.ref(scorer), sitting))

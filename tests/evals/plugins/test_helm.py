@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, assert_never_mixed, prompts_read, run_program, show_reference
+from plugin_hosts import CANARY, OPPOSITES, assert_never_mixed, prompts_read, run_program, show_reference
 
 HELM = Path(os.environ.get("VENIRE_HELM", ROOT / ".venvs" / "helm"))
 """An environment of HELM's own: it needs torch."""
@@ -71,15 +71,19 @@ def test_scores_arrive_in_helms_own_files_and_a_hung_case_has_none(
 
 def test_juries_of_opposite_scores_are_never_mixed(example: Path, server: ProviderServer) -> None:
     before, _, after = example.read_text().partition("    annotators, metrics = jury_specs(")
-    juries = "    from plugin_hosts import OPPOSITES\n\n    annotators, metrics = [], []\n    for name in OPPOSITES:\n        parts = jury_specs(str(HERE.parent / 'rubric.yaml'), str(HERE.parent / 'jury.yaml'), name=name, model=f'server/{name}', base_url=os.environ['JUROR_URL'])\n        annotators += parts[0]\n        metrics += parts[1]\n"
+    juries = f"""    annotators, metrics = [], []
+    for name in {[*OPPOSITES]}:
+        rubric, jury = (str(HERE.parent / file) for file in ("rubric.yaml", "jury.yaml"))
+        parts = jury_specs(rubric, jury, name=name, model=f"server/{{name}}", base_url=os.environ["JUROR_URL"])
+        annotators, metrics = annotators + parts[0], metrics + parts[1]
+"""
     example.write_text(before + juries + after[after.index("    return RunSpec(") :])
 
     folder = run_helm(example, server)
 
-    for instance in read(folder, "per_instance_stats"):
-        stats = {stat["name"]["name"]: stat["mean"] for stat in instance["stats"]}
-        assert_never_mixed({name.replace("_", ".", 1): value for name, value in stats.items()})
-        assert (stats["silent_accurate_hung"], stats["silent_abstentions"]) == (1, 3)
+    stats = {stat["name"]["name"]: stat["mean"] for stat in read(folder, "stats")}
+    assert_never_mixed({name.replace("_", ".", 1): value for name, value in stats.items()})
+    assert (stats["silent_accurate_hung"], stats["silent_abstentions"]) == (1, 3)
 
 
 def test_a_correct_reference_reaches_a_juror_only_if_the_rubric_shows_it(
