@@ -127,7 +127,7 @@ def _other_columns(rows: list[dict[str, Any]]) -> dict[str, str]:
         written = [cell for cell in cells if cell not in _NO_SCORE]
         if name.strip().casefold().replace("_", " ") in _SUMMARIES:
             left_out[name] = "it summarises other columns"
-        elif written and not any(character.isdigit() for cell in written for character in cell):
+        elif written and not any(re.fullmatch(r"[-+−]?[\d.,]+(e[-+]?\d+)?\s*%?", cell) for cell in written):
             left_out[name] = "it holds words"
     return left_out
 

@@ -60,7 +60,7 @@ def board_tables(board: Board) -> list[Table]:
         for each in by_scenario:
             found = each.estimate
             interval = "" if math.isnan(found.low) else f"{found.low:.3f} to {found.high:.3f}"
-            p = "" if math.isnan(each.p_holm) else f"{each.p_holm:.3f}"
+            p = _p_cell(each.p_holm)
             pair = f"{each.first} - {each.second}"
             differences.add_row(each.scenario, pair, signed_number(found.value, 3), interval, p)
         tables.append(differences)
@@ -131,7 +131,7 @@ def board_page(board: Board, name: str, sentences: tuple[str, ...]) -> Section:
             "scenario": each.scenario,
             "difference": f"{each.first} - {each.second}",
             "value [95% interval]": interval_words(each.estimate.value, each.estimate.low, each.estimate.high, places=3),
-            "p (Holm)": "" if math.isnan(each.p_holm) else f"{each.p_holm:.3f}",
+            "p (Holm)": _p_cell(each.p_holm),
         }
         for each in board.differences
     ]  # fmt: skip
@@ -335,3 +335,8 @@ def four_decimals(value: float) -> str:
 def plain_number(value: float) -> float | None:
     """A number for JSON: None where it is undefined."""
     return None if math.isnan(value) else float(value)
+
+
+def _p_cell(p: float) -> str:
+    """Blank where there is none; never 0.000."""
+    return "" if math.isnan(p) else "<0.001" if p < 0.0005 else f"{p:.3f}"

@@ -243,9 +243,9 @@ def test_rank_intervals_hold_the_truth(ability: np.ndarray) -> None:
 def test_a_published_leaderboard_is_read_as_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "board.csv"
     file.write_text(
-        "Model,Organization,Mean win rate,MedQA,PubMedQA,EHRSQL\n"
-        "GPT-4o (May),OpenAI,0.81,84.2%,0.61 ± 0.02,0.30\nClaude,Anthropic,0.75,80.1%,0.66 ± 0.02,-\n"
-        "Llama 3,Meta,0.2,70%,0.5,0.2 (0.01)\n"
+        "Model,Organization,Size,Mean win rate,MedQA,PubMedQA,EHRSQL\n"
+        "GPT-4o (May),OpenAI,,0.81,84.2%,0.61 ± 0.02,0.30\nClaude,Anthropic,?,0.75,80.1%,0.66 ± 0.02,-\n"
+        "Llama 3,Meta,70B,0.2,70%,0.5,0.2 (0.01)\n"
     )
     found = board(load_scores(file))
 
@@ -254,7 +254,7 @@ def test_a_published_leaderboard_is_read_as_it_stands(tmp_path: Path) -> None:
     assert by_name["Claude"].scenarios == 2 and by_name["Llama 3"].macro == pytest.approx(
         (0.7 + 0.5 + 0.2) / 3
     )
-    assert [*found.skipped] == ["Organization", "Mean win rate"] and found.differences == ()
+    assert [*found.skipped] == ["Organization", "Size", "Mean win rate"] and found.differences == ()
 
 
 def world(tmp_path: Path, ahead: float, seed: int = 0, systems: str = "ab") -> Board:
