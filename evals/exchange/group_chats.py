@@ -175,8 +175,8 @@ def _plain_text(value: Any) -> str:
 
 def _deliberation(path: Path, name: str, protocol: str, messages: Sequence[_Message]) -> SavedDeliberation:
     """The first message of the user, or else the first of all, is the case; every other one is an entry, its round the number of times its speaker has spoken."""
-    said = [number for number, each in enumerate(messages) if each.text.strip()]
-    at = next((number for number in said if messages[number].is_task), next(iter(said), None))
+    with_words = [number for number, each in enumerate(messages) if each.text.strip()]
+    at = next((number for number in with_words if messages[number].is_task), next(iter(with_words), None))
     spoken = [each for number, each in enumerate(messages) if number != at and each.text.strip()]
     if at is None or not spoken:
         missing = "task" if at is None else "answer to its task"
