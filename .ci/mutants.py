@@ -133,12 +133,14 @@ def make_tree(module: str, *, fresh: bool) -> Path:
     for name in ("__init__.py", "cli.py", "plugin.py"):
         shutil.copy2(ROOT / name, tree / "venire" / name)
     shutil.copytree(ROOT / "tests", tree / "tests", ignore=leave, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "docs", tree / "docs", dirs_exist_ok=True)
     settings = {
         "source_paths": ["venire"],
         "only_mutate": [f"venire/{module}"],
+        "also_copy": ["docs"],
         "pytest_add_cli_args_test_selection": TESTED[module],
         # Every run draws the same examples, so that the table can be made again.
-        "pytest_add_cli_args": ["-p", "no:cacheprovider", "--hypothesis-profile=ci"],
+        "pytest_add_cli_args": ["-p", "no:cacheprovider", "--hypothesis-profile=mutants"],
         "timeout_multiplier": 8.0,
         "use_git_change_detection": False,
     }
@@ -265,7 +267,8 @@ def write_table(outcomes: Mapping[str, Outcome]) -> None:
     by_module = {row.split("`")[1]: row for row in rows}
     by_module |= {module: table_row(module, outcome) for module, outcome in outcomes.items()}
     kept = [by_module[module] for module in TESTED if module in by_module]
-    PAGE.write_text("\n".join([before + HEADER, rule, *kept]) + "\n\n" + rest.partition("\n\n")[2], encoding="utf-8")  # fmt: skip
+    page = "\n".join([before + HEADER, rule, *kept]) + "\n\n" + rest.partition("\n\n")[2]
+    PAGE.write_text(page.rstrip("\n") + "\n", encoding="utf-8")
 
 
 def write_survivors(module: str, survivors: Sequence[Mapping[str, str]]) -> None:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from venire import Case, Rubric
 
@@ -25,6 +25,8 @@ SLOW = (
 # How long an example takes tells of the machine and its other work, not of what is tested.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+# Of a mutant that is killed nobody reads the smallest example.
+settings.register_profile("mutants", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
 
 for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     # Tests talk to loopback, and to nobody on the way there.

@@ -1,6 +1,7 @@
 """Tables from which little can be learnt say so, in words; none crashes, warns or answers 0."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from venire.evals.statistics.contrast import as_extra_rater, as_substitute
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse, rmse_statistic
 from venire.evals.statistics.icc import FORMS, icc, pairwise_icc, zscored_icc
+from venire.evals.statistics.jackknife import APPROXIMATE, Jackknife
 from venire.evals.statistics.matrix import InvalidRatings
 from venire.evals.statistics.roc import roc_auc, roc_curve
 
@@ -47,6 +49,7 @@ TABLES = {
     "all equal, a fraction": [[0.1, 0.1, 0.1]] * 7,
     "raters never meet": [[1, GAP], [GAP, 2], [3, GAP]],
     "a rater with one rating": [[1, 1, GAP], [2, 3, GAP], [3, 3, 3], [1, 2, GAP]],
+    "some rated once": [[1, 1, 2], [2, GAP, GAP], [2, 2, GAP], [1, 2, 1], [GAP, GAP, 1], [3, 3, 3]],
     "constant but different raters": [[1, 5]] * 5,
     "cases that do not differ": [[1, 2], [2, 1], [1, 2], [2, 1]],
     "lockstep": [[1, 2], [2, 3], [3, 4], [5, 6]],
@@ -59,34 +62,127 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("rows", TABLES.values(), ids=TABLES.keys())
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
-def test_an_undefined_value_or_interval_has_a_note(measure, rows):
-    found = measure(long_table(rows))
+def test_an_undefined_value_or_interval_has_a_note(measure):
+    for name, rows in TABLES.items():
+        found = measure(long_table(rows))
+        if math.isnan(found.value):
+            assert found.note, name
+            assert math.isnan(found.low) and math.isnan(found.high), name
+        elif math.isnan(found.low):
+            assert found.note, name
+        else:
+            assert found.low <= found.high, name
 
-    if math.isnan(found.value):
-        assert found.note
-        assert math.isnan(found.low) and math.isnan(found.high)
-    elif math.isnan(found.low):
-        assert found.note
-    else:
-        assert found.low <= found.high
+
+WEIGHTS = ("linear", "quadratic", "ordinal")
+NAMED = {
+    **{f"Krippendorff's alpha, {level}": partial(krippendorff_alpha, level=level) for level in LEVELS},
+    "Gwet's AC1": gwet_ac,
+    **{f"Gwet's AC2, {how} weights": partial(gwet_ac, weighting=how) for how in WEIGHTS},
+    "Fleiss' kappa": fleiss_kappa,
+    "percent agreement": percent_agreement,
+    "Cohen's kappa": cohen_kappa,
+    **{f"Cohen's kappa, {how} weights": partial(cohen_kappa, weighting=how) for how in WEIGHTS},
+    "ICC(1,1)": partial(icc, form="icc1"),
+    "ICC(2,1), raters fixed": partial(icc, form="icc2"),
+    "ICC(2,k), raters random": partial(icc, form="icc2k", interval="f"),
+    "ICC(3,k)": icc,
+    "ICC(3,1)": partial(icc, form="icc3"),
+    "ICC(3,k) after z-scoring within rater": zscored_icc,
+    "pairwise ICC(3,k)": partial(pairwise_icc, zscore=False),
+    "pairwise ICC(3,k) after z-scoring within rater and pair": pairwise_icc,
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_whatever_it_says_it_says_of_what_of_how_many_cases_and_how_sure(name):
+    """The name is whole where the interval's method or the pairs of many raters follow, and nothing else does."""
+    for rows in TABLES.values():
+        found = NAMED[name](long_table(rows), jackknife=Jackknife(confidence=0.9))
+        ratings = [sum(value is not None for value in row) for row in rows]
+        least = sum(any(column) for column in zip(*rows, strict=True)) if name.startswith("ICC") else 2
+        assert found.method.partition(";")[0].partition(", mean over")[0] == name
+        assert found.n == sum(number >= max(least, 1) for number in ratings) and found.confidence == 0.9
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if "random" not in name])
+def test_cases_of_one_group_are_left_out_together(name):
+    rng = np.random.default_rng(3)
+    table = long_table(np.clip(rng.integers(1, 6, (60, 1)) + rng.integers(-1, 2, (60, 3)), 1, 5))
+    table["ward"] = table["case"].str[1:].astype(int) // 3
+
+    assert "jackknife of 20 groups" in NAMED[name](table, jackknife=Jackknife(by="ward")).method
+    assert "jackknife of 60 cases" in NAMED[name](table).method
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing at all", "all missing", "one rating", "one rater", "raters never meet"]
+    ("rows", "why"), [([[1], [2]], "no case has two ratings"), ([[2, 2]] * 3, "only one value was used")]
 )
+@pytest.mark.parametrize("name", [name for name in NAMED if name.startswith(("Kripp", "Gwet", "Fleiss"))])
+def test_why_it_is_undefined_is_said(name, rows, why):
+    assert NAMED[name](long_table(rows)).note.startswith(why)
+
+
+@pytest.mark.parametrize("measure", [gwet_ac, cohen_kappa])
+def test_words_have_distances_only_where_the_scale_gives_their_order(measure):
+    rows = [["good", "good"], ["fair", "good"], ["poor", "fair"], ["poor", "poor"], ["good", "poor"]]
+    order = ["poor", "fair", "good"]
+    numbers = long_table([[order.index(value) for value in row] for row in rows])
+
+    assert measure(long_table(rows)).value == pytest.approx(measure(numbers).value)
+    for how in WEIGHTS:
+        with pytest.raises(InvalidRatings, match=r"needs numbers; the ratings hold text such as 'fair'"):
+            measure(long_table(rows), weighting=how)
+        found = measure(long_table(rows), weighting=how, categories=order)
+        assert found.value == pytest.approx(measure(numbers, weighting=how).value)
+
+
+def test_kappa_is_of_the_two_who_are_named_and_a_pair_of_many_needs_two_cases():
+    rows = [[1, 1, 2], [2, 2, 1], [1, 1, 1], [2, 1, 2], [GAP, 2, 2]]
+
+    assert cohen_kappa(long_table(rows), raters=("r0", "r1")).value == pytest.approx(0.5)
+    assert cohen_kappa(long_table(rows), raters=("r1", "r2")).n == 5
+    once = long_table([[1, 2, GAP], [2, 2, GAP], [1, 1, GAP], [GAP, 2, 1]])
+    assert cohen_kappa(once).value == pytest.approx(cohen_kappa(long_table([[1, 2], [2, 2], [1, 1]])).value)
+    twice = long_table([[1, 2, GAP], [2, 2, GAP], [1, 1, GAP], [GAP, 2, 1], [GAP, 1, 1]])
+    assert cohen_kappa(twice).value < cohen_kappa(once).value
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_few_departures_close_every_gate_but_those_that_need_none(name):
+    """Raters depart together on 3 of 40 cases; whatever is squared says how far such intervals can be trusted."""
+    rows = [[5, 5, 5]] * 37 + [[4, 4, 5], [3, 4, 5], [5, 2, 2]]
+    skewed = NAMED[name](long_table(rows))
+    rng = np.random.default_rng(7)
+    plain = NAMED[name](long_table(np.clip(rng.integers(1, 6, (60, 1)) + rng.integers(-1, 2, (60, 3)), 1, 5)))
+
+    open_gate = name.startswith(("Gwet", "percent", "ICC(2,k), raters random"))
+    assert math.isnan(skewed.low) != open_gate and plain.low < plain.value < plain.high
+    squared = name.endswith(("interval", "ratio")) or name in (
+        "ICC(1,1)",
+        "ICC(2,1), raters fixed",
+        "ICC(3,1)",
+    )
+    assert (APPROXIMATE in plain.note) == squared
+    transform = plain.method.rpartition(", ")[2]
+    assert (
+        transform == ("Wilson" if name.startswith("percent") else "Fisher's z") or "F interval" in transform
+    )
+
+
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
-def test_without_two_ratings_of_a_case_nothing_is_defined(measure, name):
-    assert math.isnan(measure(long_table(TABLES[name])).value)
+def test_without_two_ratings_of_a_case_nothing_is_defined(measure):
+    for name in ("nothing at all", "all missing", "one rating", "one rater", "raters never meet"):
+        assert math.isnan(measure(long_table(TABLES[name])).value), name
 
 
-@pytest.mark.parametrize("name", ["all equal", "all equal, a fraction", "many, all equal"])
 @pytest.mark.parametrize(
     "measure", [m for n, m in MEASURES.items() if n.split()[0] not in ("percent", "offset", "mae", "rmse")]
 )
-def test_one_value_throughout_is_undefined_not_perfect(measure, name):
-    assert math.isnan(measure(long_table(TABLES[name])).value)
+def test_one_value_throughout_is_undefined_not_perfect(measure):
+    for name in ("all equal", "all equal, a fraction", "many, all equal"):
+        assert math.isnan(measure(long_table(TABLES[name])).value), name
 
 
 @pytest.mark.parametrize("rows", [rows for rows in TABLES.values() if len(rows) > 1 and len(rows[0]) > 1])

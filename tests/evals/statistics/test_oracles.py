@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from rating_tables import long_table
 from scipy import stats
 
-from venire.evals.statistics.alpha import krippendorff_alpha
+from venire.evals.statistics.alpha import krippendorff_alpha, rater_outliers
 from venire.evals.statistics.chance import (
     agreement_weights,
     cohen_kappa,
+    concordance_statistic,
     fleiss_kappa,
     gwet_ac,
     percent_agreement,
@@ -23,11 +24,12 @@ from venire.evals.statistics.classification import ClassAnswers, class_scores, y
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse
 from venire.evals.statistics.icc import FORMS, icc, pairwise_icc, zscored_icc
+from venire.evals.statistics.jackknife import Jackknife
 from venire.evals.statistics.roc import roc_auc
 
 PAIR = ("r0", "r1")
 CLOSE = 1e-9
-MANY = settings(max_examples=300, deadline=None, derandomize=True)
+MANY = settings(max_examples=80, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -58,6 +60,106 @@ def test_alpha_equals_krippendorff(values, level):
         assert np.isnan(found.value) and found.note
     else:
         assert same(found.value, krippendorff.alpha(pairable.T, level_of_measurement=level))
+
+
+def their_alpha(values: np.ndarray, level: str) -> float:
+    pairable = values[(~np.isnan(values)).sum(axis=1) >= 2]
+    if len(np.unique(pairable[~np.isnan(pairable)])) < 2:
+        return np.nan
+    return krippendorff.alpha(pairable.T, level_of_measurement=level)
+
+
+def by_jackknife(value: float, left_out: list[float]) -> tuple[float, float]:
+    """The interval without a transformation, by the formula."""
+    n, away = len(left_out), np.array(left_out) - np.mean(left_out)
+    kurtosis = n * (away**4).sum() / (away**2).sum() ** 2
+    free = max(1, 2 / (2 / (n - 1) + max(kurtosis - 3, 0) / n))
+    reach = stats.t(free).ppf(0.975) * np.sqrt((n - 1) / n * (away**2).sum())
+    return value - reach, value + reach
+
+
+@MANY
+@given(st.integers(0, 2**32), st.sampled_from(["ordinal", "interval"]))
+def test_alpha_of_measurements_equals_krippendorff(seed, level):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(0, 1, (20, 1)) + rng.normal(0, 0.7, (20, 3))
+    values[rng.random(values.shape) < 0.2] = np.nan
+
+    assert same(krippendorff_alpha(long_table(values), level=level).value, their_alpha(values, level))
+
+
+@MANY
+@given(tables(), st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
+def test_alpha_knows_no_unit_and_ratios_reach_down_to_zero(values, level):
+    from_zero = krippendorff_alpha(long_table(values - 1), level=level).value
+    assert same(from_zero, their_alpha(values - 1, level))
+    assert same(krippendorff_alpha(long_table((values - 1) / 1000), level=level).value, from_zero)
+
+
+@MANY
+@given(tables(), st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
+def test_an_outlier_is_whose_absence_raises_alpha(values, level):
+    found = rater_outliers(long_table(values), level=level).set_index("rater")
+    has_rated = ~np.isnan(values).all(axis=0)
+    values, k = values[:, has_rated], has_rated.sum()
+    assert list(found.index) == [f"r{number}" for number in np.flatnonzero(has_rated)]
+    assert found["n"].tolist() == (~np.isnan(values)).sum(axis=0).tolist()
+    for column, row in enumerate(found.itertuples()):
+        others = np.delete(values, column, axis=1)
+        both = [
+            (own, np.nanmean(rest))
+            for own, rest in zip(values[:, column], others, strict=True)
+            if not np.isnan(own) and not np.isnan(rest).all()
+        ]
+        assert same(row.severity, np.mean([own - mean for own, mean in both]) if both else np.nan)
+        wanted = their_alpha(others, level) - their_alpha(values, level) if k > 2 else np.nan
+        assert same(row.rise, wanted)
+        assert row.outlier == (row.rise >= 0.05 and row.low > 0)
+        assert not np.isnan(row.low) or row.note
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_the_interval_of_a_rise_is_the_jackknifes(level):
+    rng = np.random.default_rng(2)
+    quality = rng.integers(1, 6, (30, 1))
+    values = np.hstack([np.clip(quality + rng.integers(-1, 2, (30, 3)), 1, 5), rng.integers(1, 6, (30, 1))])
+    values = np.where(rng.random(values.shape) < 0.15, np.nan, values.astype(float))
+    values[0] = [np.nan, np.nan, 5, np.nan]
+    found = rater_outliers(long_table(values), level=level).iloc[3]
+
+    def rise(rows: np.ndarray) -> float:
+        return their_alpha(rows[:, :3], level) - their_alpha(rows, level)
+
+    left_out = [rise(np.delete(values, case, axis=0)) for case in range(30)]
+    assert (found["low"], found["high"]) == pytest.approx(by_jackknife(rise(values), left_out), abs=1e-9)
+    assert found["outlier"] and not found["note"]
+    paired = long_table(np.repeat(values, 2, axis=0))
+    paired["ward"] = paired["case"].str[1:].astype(int) // 2
+    by_ward = rater_outliers(paired, level=level, jackknife=Jackknife(by="ward")).iloc[3]
+    assert (by_ward["high"] - by_ward["low"]) > (
+        rater_outliers(paired, level=level).iloc[3][["low", "high"]].diff().iloc[1]
+    )
+
+
+def test_words_have_an_outlier_and_no_severity():
+    rows = [["yes", "yes", "no"], ["no", "no", "yes"], ["yes", "yes", "yes"], ["no", "no", "no"]] * 5
+    found = rater_outliers(long_table(rows), level="nominal")
+
+    assert np.isnan(found["severity"]).all() and found["outlier"].tolist() == [False, False, True]
+    assert found["rise"].iloc[2] == pytest.approx(
+        1 - krippendorff_alpha(long_table(rows), level="nominal").value
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [([[1, 2], [2, 2]], "fewer than three raters"), ([[3, 3, 3]] * 3, "only one value was used")],
+)
+def test_who_cannot_be_an_outlier_has_no_rise(rows, note):
+    found = rater_outliers(long_table(rows), level="ordinal")
+
+    assert found["note"].tolist() == [note] * len(rows[0]) and not found["outlier"].any()
+    assert np.isnan(found[["rise", "low", "high"]]).all(axis=None)
 
 
 @MANY
@@ -109,7 +211,7 @@ def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict,
     return weighted, plain, plain["pa"]
 
 
-@settings(MANY, max_examples=150)
+@MANY
 @given(tables())
 def test_icc_equals_pingouin(values):
     import pingouin
@@ -174,7 +276,7 @@ def test_correlations_equal_scipy(values):
     assert all(same(each.value, other.statistic) for each, other in zip(found, wanted, strict=True))
 
 
-@settings(MANY, max_examples=200)
+@MANY
 @given(tables(most_raters=2))
 def test_errors_equal_scikit_learn(values):
     from sklearn import metrics
@@ -191,7 +293,7 @@ def test_errors_equal_scikit_learn(values):
     assert same(percent_agreement(table).value, metrics.accuracy_score(x, y))
 
 
-@settings(MANY, max_examples=150)
+@MANY
 @given(tables(most_raters=2))
 def test_classification_equals_scikit_learn(values):
     from sklearn import metrics
@@ -238,7 +340,7 @@ def test_auc_equals_scikit_learn(values):
         assert same(found.value, roc_auc_score(positive, both[:, 0]))
 
 
-@settings(MANY, max_examples=300)
+@MANY
 @given(tables(most_raters=4, gaps=False))
 def test_zscored_icc_is_the_icc_of_zscores(values):
     found = zscored_icc(long_table(values))
@@ -252,7 +354,18 @@ def test_zscored_icc_is_the_icc_of_zscores(values):
     )
 
 
-@settings(MANY, max_examples=200)
+@MANY
+@given(tables(most_raters=2))
+def test_a_pair_of_zscored_raters_has_its_correlation_stepped_up(values):
+    x, y = values[~np.isnan(values).any(axis=1)].T
+    r = stats.pearsonr(x, y).statistic if len(x) > 1 and np.ptp(x) and np.ptp(y) else np.nan
+    found = pairwise_icc(long_table(values)).value
+
+    assert same(found, 2 * r / (1 + r) if not np.isclose(r, -1) else np.nan)
+    assert same(pairwise_icc(long_table(values), zscore=False).value, icc(long_table(values)).value)
+
+
+@MANY
 @given(tables(most_raters=4), st.sampled_from(["kappa", "spearman", "pairwise"]))
 def test_many_raters_give_the_mean_over_pairs(values, what):
     measure = {
@@ -268,6 +381,49 @@ def test_many_raters_give_the_mean_over_pairs(values, what):
     known = [value for value, cases in zip(each, shared, strict=True) if not np.isnan(value) and cases >= few]
 
     assert same(measure(long_table(values)).value, np.mean(known) if known else np.nan)
+
+
+@MANY
+@given(tables(most_raters=2, gaps=False), st.integers(1, 4), st.integers(0, 2**32))
+def test_concordance_is_quadratic_kappa_and_within_strata_the_sums_written_out(values, strata, seed):
+    rng = np.random.default_rng(seed)
+    x, y = values[:, :2].T
+    stratum, times = rng.integers(0, strata, len(x)), rng.integers(0, 4, len(x))
+    top = bottom = 0.0
+    for part in (
+        np.repeat(values[stratum == each], times[stratum == each], axis=0) for each in range(strata)
+    ):
+        if len(part):
+            a, b = part.T
+            top += 2 * ((a - a.mean()) * (b - b.mean())).sum()
+            bottom += len(a) * (a.var() + b.var() + (a.mean() - b.mean()) ** 2)
+    found = concordance_statistic(x, y, stratum)(times[None].astype(float))[0]
+    assert same(found, top / bottom if bottom > 1e-9 else np.nan)
+    assert same(
+        concordance_statistic(x, y)(np.ones((1, len(x))))[0],
+        cohen_kappa(long_table(values[:, :2]), weighting="quadratic").value,
+    )
+
+
+@settings(MANY, max_examples=25)
+@given(tables(gaps=False))
+def test_f_intervals_equal_pingouin(values):
+    import pingouin
+
+    table, rest = long_table(values), values - values.mean(axis=1, keepdims=True)
+    if len(values) < 5 or np.ptp(values.mean(axis=1)) == 0 or np.ptp(rest) < 1e-9:
+        return
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        theirs = pingouin.intraclass_corr(table, targets="case", raters="rater", ratings="value")
+    intervals = theirs[next(name for name in theirs.columns if name.startswith("CI"))]
+    for form, row in zip(("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"), intervals, strict=True):
+        found = icc(table, form=form, interval="f")
+        narrow = icc(table, form=form, interval="f", jackknife=Jackknife(confidence=0.8))
+        if not np.isnan(found.low) and np.isfinite(row).all():
+            held = (min(row[0], found.value), max(row[1], found.value))
+            assert (found.low, found.high) == pytest.approx(held, abs=0.0051), form
+            assert found.low <= narrow.low <= narrow.high <= found.high and narrow.confidence == 0.8
 
 
 @pytest.mark.parametrize("weighting", ["linear", "quadratic", "ordinal"])
