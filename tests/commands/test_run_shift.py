@@ -16,14 +16,17 @@ def test_a_swapped_model_blocks_and_anchors_give_the_shift(tmp_path: Path) -> No
 
     jury = (folder / "jury.yaml").read_text()
     (folder / "jury.yaml").write_text(jury.replace("#j2", "#j1"))
+    lines = (folder / "cases.jsonl").read_text().splitlines(keepends=True)
+    reworded = json.dumps(json.loads(lines[0]) | {"output": "Other words."}) + "\n"
+    (folder / "cases.jsonl").write_text("".join([reworded, *lines[1:]]))
     hear(folder, "swapped")
     shift = venire("compare", "swapped", "--against", "run", "--json", cwd=folder)
     document = json.loads(shift.stdout)
-    assert document["anchors"] == 30 and any("j2" in change for change in document["changes"])
+    assert document["anchors"] == 29, "a case with other words is no anchor"
+    assert any("j2" in change for change in document["changes"])
     found = document["shifts"]["accurate"]
     assert found["low"] <= found["value"] <= found["high"]
 
-    lines = (folder / "cases.jsonl").read_text().splitlines(keepends=True)
     (folder / "cases.jsonl").write_text("".join(lines[:3]))
     hear(folder, "few")
     blocked = venire("compare", "few", "--against", "run", cwd=folder)

@@ -1,15 +1,19 @@
-"""What a search finds, and the case before and after in whatever order the list is sorted."""
+"""The index: what a search finds in it, which case stands before and after, and what of it is a score."""
 
 from __future__ import annotations
 
 import random
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from venire.web.index_writer import SCHEMA
+from venire import Rubric
+from venire.web.index_writer import SCHEMA, _values_of, prepare_index
+from venire.web.scales import ScalePositions, score_words
 from venire.web.search import SORTS, CaseSearch, Finder
+from venire.web.summaries import DERIVED
 
 ROWS = 44
 """Fewer than the list shows on one page."""
@@ -76,3 +80,43 @@ def test_a_search_is_for_the_letters_as_they_are_typed(words: str, found: set[st
 
     assert {row.case for row in rows} == found and total == len(found)
     assert others == [] and none == 0, "an arm that was replaced is not searched"
+
+
+def test_what_is_derived_is_neither_a_score_to_compare_nor_one_that_two_arms_agree_on() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SCHEMA)
+    row = (7, 0, "arm", "c", "", "", "rounds", 1, 1, 1, None, 1.0, None, 0, "", "", "", 1, None)
+    connection.execute(f"INSERT INTO deliberations VALUES ({', '.join('?' * len(row))})", row)
+    for outcome in (
+        ("accurate", "reached", "4", "median", 4.0),
+        ("overall", "reached", "3.5", DERIVED, 3.5),
+        ("risk", "hung", None, "median", None),
+        ("colour", "reached", '"red"', "majority", None),
+    ):
+        connection.execute("INSERT INTO outcomes VALUES (7, ?, ?, ?, ?, ?)", outcome)
+    scores = list(Finder(connection, [0]).scores(["c"]))
+    found = _values_of(connection, 7)
+    connection.close()
+
+    assert scores == [("c", "arm", "accurate", 4.0)]
+    assert found == {"accurate": 4, "colour": "red"}
+
+
+def test_the_index_holds_reasons_and_is_its_owners_alone(tmp_path: Path) -> None:
+    for _ in range(2):  # made, and made anew where its form is another's
+        prepare_index(tmp_path / "index")
+        assert (tmp_path / "index").stat().st_mode & 0o777 == 0o600
+        (tmp_path / "index").unlink()
+        (tmp_path / "index").write_bytes(b"")
+        (tmp_path / "index").chmod(0o644)
+
+
+def test_a_score_lies_between_the_ends_of_its_own_scale(rubric: Rubric) -> None:
+    axis = ScalePositions.of(rubric, "accurate")
+
+    assert [place for _, place in axis.ticks] == [0, 0.25, 0.5, 0.75, 1]
+    assert [axis.at(value) for value in (1, 3, 5, 1.5, 4.6, 0, 9)] == pytest.approx(
+        [0, 0.5, 1, 0.125, 0.9, 0, 1]
+    )
+    assert axis.at("not_applicable") < 0
+    assert [score_words(value) for value in (None, "not_applicable", 3, 10 / 3)] == ["–", "n/a", "3", "3.33"]

@@ -340,9 +340,7 @@ def test_without_errors_the_weights_are_those_without_labels() -> None:
 @pytest.mark.parametrize("name", SIGNALS)
 def test_a_signal_that_is_not_known_stands_in_the_middle_and_equals_share_a_place(name: str) -> None:
     cases = ["low", "unknown", "high", "undecided", "also low"]
-    signals = pd.DataFrame(dict.fromkeys(SIGNALS, 0.0), index=cases).assign(
-        undecided=False, reasons=[()] * 5
-    )
+    signals = pd.DataFrame(dict.fromkeys(SIGNALS, 0.0), index=cases).assign(undecided=False, reasons=[()] * 5)
     signals[name] = [0.1, np.nan, 0.9, 0.1, 0.1]
     signals.loc["undecided", "undecided"] = True
     found = ranked_cases(signals, "arm", pd.Series(cases, cases)).cases

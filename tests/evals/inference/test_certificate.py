@@ -102,6 +102,24 @@ def test_labels_drawn_with_unequal_chances_are_thinned_to_equal_ones() -> None:
     assert len(everyone) == 150 and "drawn at random, as the draw's file says" in said_of_all
 
 
+def test_an_active_draw_is_thinned_to_the_chance_of_the_least_likely_case_drawn_or_not() -> None:
+    """150 of 800 with a floor of half the mean chance: whoever was drawn at 0.5 is kept with 0.09375 / 0.5."""
+    draw = pd.DataFrame({"case": [f"c{n}" for n in range(150)], "probability": 0.5, "design": "active"})
+    kept = [len(even_draw(draw, 800, RNG(seed))[0]) for seed in range(40)]
+
+    assert np.mean(kept) == pytest.approx(150 * 0.5 * 150 / 800 / 0.5, abs=2)
+    assert len(even_draw(draw.assign(design="stratified"), 800, RNG(0))[0]) == 150
+
+
+def test_a_signal_that_is_not_known_is_no_zero() -> None:
+    unknown, zero = np.full(30, np.nan), np.zeros(30)
+    for old, new in ((unknown, zero), (zero, unknown), (unknown, -np.ones(30))):
+        found = shift_test({"evidence": old}, {"evidence": new}, np.arange(30), np.arange(30), RNG(0))
+        assert (found.signal, found.distance) == ("evidence", 1.0) and found.found
+    same = shift_test({"evidence": unknown}, {"evidence": unknown}, np.arange(30), np.arange(30), RNG(0))
+    assert same.distance == 0 and same.p == 1
+
+
 def test_a_shift_is_seen_and_none_is_seen_where_there_is_none() -> None:
     rng = RNG(3)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from rating_tables import long_table
 from shared_data import shared_file
+from statsmodels.stats.multitest import multipletests
 
 from venire.evals.agreement.coefficients import band
 from venire.evals.statistics.alpha import rater_outliers
@@ -16,6 +17,7 @@ from venire.evals.statistics.contrast import as_extra_rater, as_substitute
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
+from venire.evals.statistics.significance import holm, shown_sign
 
 
 def panel(jury_noise: float, n: int = 120) -> pd.DataFrame:
@@ -235,3 +237,19 @@ def test_no_band_for_what_nobody_banded_nor_where_the_interval_does_not_bear_it(
     coefficient, value, low, high
 ):
     assert band(coefficient, Estimate(value, low, high, 40, coefficient)) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_holms_p_values_are_those_of_statsmodels_and_what_is_undefined_is_no_test(seed):
+    rng = np.random.default_rng(seed)
+    p = np.round(rng.random(7) ** 3, 2)
+    with_gaps = np.insert(p, [0, 3, 7], np.nan)
+
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+    assert holm(with_gaps)[~np.isnan(with_gaps)] == pytest.approx(holm(p))
+    assert np.isnan(holm(with_gaps)).sum() == 3 and len(holm([])) == 0
+
+
+def test_a_sign_is_shown_below_the_level_and_not_on_it():
+    assert [shown_sign(-2, p) for p in (0.049, 0.05)] == [-1, 0] and shown_sign(2, 0.01) == 1
+    assert math.isnan(shown_sign(1, math.nan))

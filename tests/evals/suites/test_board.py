@@ -16,6 +16,7 @@ from shared_data import shared_file
 from venire import VenireError
 from venire.evals.statistics.draws import Draws
 from venire.evals.suites.board import Board, board, rank_intervals
+from venire.evals.suites.differences import MACRO, system_differences
 from venire.evals.suites.score_table import load_scores
 from venire.evals.suites.suite_tables import board_sentences
 
@@ -299,3 +300,16 @@ def test_a_system_without_a_rate_stands_last(tmp_path: Path) -> None:
     found = board(load_scores(wide(tmp_path, {"one": [None, 0.2, 0.7], "two": [None, 0.3, 0.1]})))
 
     assert [each.system for each in found.standings][-1] == "a" and math.isnan(found.standings[-1].win_rate)
+
+
+def test_a_pair_is_compared_on_average_only_where_both_have_every_scenario() -> None:
+    rng = np.random.default_rng(0)
+    cases = {name: pd.DataFrame(rng.random((8, 3)), columns=["x", "y", "z"]) for name in ("one", "two")}
+    cases["two"]["z"] = np.nan
+    found = system_differences(cases, whole=True)
+
+    assert [(each.first, each.second) for each in found if each.scenario == MACRO] == [("x", "y")]
+    assert {(each.scenario, each.first, each.second) for each in found if each.scenario != MACRO} == {
+        ("one", "x", "y"), ("one", "x", "z"), ("one", "y", "z"), ("two", "x", "y"),
+    }  # fmt: skip
+    assert not [each for each in system_differences(cases, whole=False) if each.scenario == MACRO]

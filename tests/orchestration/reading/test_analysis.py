@@ -21,6 +21,7 @@ from planted_run import (
 from written_transcripts import abstained, cast, transcript_of
 
 from venire import Jury, Store, Verdict, deliberate_sync
+from venire.agents.orchestrator import Finding
 from venire.orchestration.reading.analysis import (
     Census,
     InstantAgreement,
@@ -31,13 +32,14 @@ from venire.orchestration.reading.analysis import (
     flags_across_arms,
     influence,
     instant_agreements,
+    interest,
     moves,
     overrulings,
     turning_points,
     unsupported_quotes,
 )
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.transcript import Stop
+from venire.orchestration.transcript import Decided, Stop
 from venire.orchestration.verdict import verdict as count_verdict
 
 
@@ -267,3 +269,44 @@ def test_a_census_of_one_deliberation_counted_by_hand() -> None:
     twice.merge(census)
     twice.merge(census)
     assert twice.counts("moved") == [("a", 2)] and twice.splits() == [census.splits()[0]._replace(n=2)]
+
+
+def test_one_heavy_flag_comes_before_any_number_of_lighter_ones() -> None:
+    assert interest([3]) > interest([2] * 500) > interest([2]) > interest([1] * 500) > interest([]) == 0
+    assert interest([3, 1]) > interest([3])
+
+
+@pytest.mark.parametrize(("other", "told"), [(4, 1), (4.1, 0), (5, 0), (3, 1)])
+def test_another_arm_contradicts_from_a_whole_step_on(other: float, told: int) -> None:
+    agreed = InstantAgreement("accurate", 5, ("a", "b"), ("1/a", "1/b"), "unchallenged", 0, 0)
+
+    assert len(contradictions([agreed], "mean", {"accurate": other})) == told
+    assert contradictions([agreed._replace(test="overturned")], "mean", {"accurate": other}) == ()
+    assert contradictions([agreed], "mean", {"organized": other}) == ()
+
+
+@pytest.mark.parametrize(
+    ("votes", "majority", "against"),
+    [((2, 4), False, "a"), ((2, 2, 4), True, "ab"), ((2, 3, 4), False, "ab"), ((2, 2, 4, 4), False, "ab")],
+)
+def test_more_than_half_of_the_votes_for_one_score_are_a_majority(
+    votes: tuple[int, ...], majority: bool, against: str
+) -> None:
+    seats = "abcd"[: len(votes)]
+    cast_votes = [cast(name, {"accurate": value}) for name, value in zip(seats, votes, strict=True)]
+    finding = Finding(attribute="accurate", value=4, rationale="r", weighed=(seats[0],))
+    transcript = transcript_of(cast_votes, [Decided(round=1, findings=(finding,))]).with_stop(
+        Stop(reason="rounds")
+    )
+    jury = Jury.model_validate(
+        {
+            "name": "j",
+            "protocol": "orchestrated",
+            "quorum": 2,
+            "seats": [{"name": name, "model": "m"} for name in seats],
+        }
+    )
+    (found,) = overrulings(count_verdict(transcript, RUBRIC, jury, count="decision"))
+
+    assert (found.jurors, found.against_majority) == (tuple(against), majority)
+    assert found.unheard == tuple(against[1:])

@@ -13,7 +13,9 @@ from command_line import venire
 from openai_server import ProviderServer, jury_of
 from postgres_cluster import Cluster
 from run_files import CASES, RUBRIC, write_run
+from written_transcripts import abstained, transcript_of
 
+from venire.orchestration.reading.status import _failures
 from venire.orchestration.record.manifest import manifest_changes
 
 ANSWERS = {"a": 3, "b": 3, "c": 3, "boss": 2}
@@ -175,3 +177,11 @@ def test_every_part_of_a_manifest_that_differs_is_told() -> None:
         "venire changed from 1 to 2",
     ]
     assert manifest_changes(other, before)[1:3] == ["seat b left", "persona skeptic of seat a changed"]
+
+
+def test_a_judges_repeats_are_the_judge_and_what_a_limit_kept_back_was_not_unreached() -> None:
+    told = transcript_of(
+        [abstained("judge", "x"), abstained("judge#2", "x"), abstained("judge#3", "x", reason="limit")]
+    )
+
+    assert list(_failures(told)) == [("judge", "down"), ("judge", "down")]

@@ -24,9 +24,9 @@ from venire.orchestration.transcript import Transcript
 SCHEMA = Transcript.model_json_schema()
 NAMES = {
     "id", "case", "arm", "protocol", "seats", "juror", "attribute", "value", "asked", "saw", "limit", "declared",
-    "who", "about", "to", "answering", "weighed", "exhibit", "of", "against", "claim", "orders",
+    "who", "about", "to", "answering", "weighed", "exhibit", "of", "against", "claim", "orders", "versions",
 }  # fmt: skip
-"""The fields of free text that hold names of seats, attributes, entries and kinds, and no word of a case."""
+"""The fields of free text that hold names of seats, attributes, entries, kinds and models, and no word of a case."""
 
 
 def filled(node: dict[str, Any], field: str, pick: int) -> Any:
