@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from ..evals.report.markup import Child, Html, element, shorten
+from ..evals.report.markup import Child, Html, element, fragment, shorten
+from ..orchestration.reading.show import models_of
 from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
@@ -53,6 +54,11 @@ class Side(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.arm.name}"
+
+    def judged_by(self) -> Html:
+        """Which models judged, with the versions that their providers stated."""
+        models = models_of(self.arm, self.inspector.index.versions().get(self.arm.id, {}))
+        return element("p", {"class": "quiet"}, f"{self} was judged by {', '.join(dict.fromkeys(models))}")
 
     def scores(self) -> dict[str, dict[str, float]]:
         """By case and attribute the scores that it reached, as far as they are read."""
@@ -124,10 +130,20 @@ class FolderInspector:
         rows = [self._cells(number, inspector) for number, inspector in self._inspectors.items()]
         return (
             heading("Runs", quiet(f"{len(rows)} in {self._folder}"), level=1),
-            scrolling_table("Runs", heads, rows),
-            [element("p", {"class": "calm"}, f"not read: {words}") for words in self._unread],
             self._choice(),
-        )
+            element(
+                "table",
+                {"class": "list"},
+                element("thead", None, element("tr", None, [element("th", {"scope": "col"}, head) for head in heads])),
+                element("tbody", None, [
+                    element("tr", None, element("th", {"scope": "row"}, name), [
+                        element("td", {"data-label": head}, cell) for head, cell in zip(heads[1:], cells, strict=True)
+                    ])
+                    for name, *cells in rows
+                ]),
+            ),
+            [element("p", {"class": "calm"}, f"not read: {words}") for words in self._unread],
+        )  # fmt: skip
 
     def _cells(self, number: str, inspector: Inspector) -> Sequence[Child]:
         store, arms = inspector.store, inspector.store.arms()
@@ -137,7 +153,7 @@ class FolderInspector:
             element("span", {"class": "number"}, f"{datetime.fromtimestamp(max(moments)):%Y-%m-%d %H:%M}")
             if moments
             else "–",
-            shorten(", ".join(inspector.models()), 80),
+            ", ".join(inspector.models()),
             shorten(", ".join(arm.name for arm in arms), 80),
             f"{len(store.case_ids()):,}",
             store.cost().price,
@@ -182,7 +198,11 @@ class FolderInspector:
             for side in (one, two)
         ]  # fmt: skip
         back = element("a", {"href": _address(one, two)}, "all cases")
-        way = element("nav", {"class": "arms", "aria-label": "Runs"}, back, links)
+        way = fragment(
+            element("nav", {"class": "arms", "aria-label": "Runs"}, back, links),
+            one.judged_by(),
+            two.judged_by(),
+        )
         verdicts = [(each.verdict, each.rubric) for each in read]
         main = comparison_view(CaseSearch(), (), one.inspector.store.case(case), verdicts, way=way)
         return self._page(case, "compare", main)
@@ -212,6 +232,8 @@ class FolderInspector:
         return (
             heading(f"{one} and {two}", level=1),
             self._choice(one, two),
+            one.judged_by(),
+            two.judged_by(),
             element("p", {"class": "quiet"}, told),
             scrolling_table("Side by side", ("case", "scores that differ"), rows),
             quiet(f"the {MOST} furthest apart") if len(apart) > MOST else None,

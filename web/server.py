@@ -28,7 +28,7 @@ from .index import Index
 from .index_writer import open_index
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view, replay_section
-from .pages.deliberation import arm_choice, deliberation_view, neighbours, side_by_side
+from .pages.deliberation import arm_choice, copy_buttons, deliberation_view, neighbours, side_by_side
 from .pages.frame import Page, Reach, inspector_page
 from .pages.overview import overview
 from .pages.people import SHOWN, people_search, people_view
@@ -226,6 +226,7 @@ class Inspector:
         way = fragment(
             neighbours(search, before, after),
             arm_choice(search, case, arm, arms),
+            copy_buttons(self.store.name, read.verdict, self.store.case(case)),
             redaction_note(self.store),
         )
         rated = None if self.people is None else self.people.of(case)

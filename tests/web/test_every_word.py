@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,9 @@ def test_every_message_and_reply_is_on_the_page_and_in_the_export(tmp_path: Path
     assert 'class="every-word"' not in bare.stdout
     assert "judged by scripted/" in overview and "judged by scripted/" in shown.stdout
     assert "(high, low, middle, orchestrator) · prompts " in page
+    copied = re.findall(r'data-copy="(.*?)"', html.unescape(page.partition("<h1>")[0].replace("&quot;", "'")))
+    assert copied[0] == f"venire show {run} visit-1 --arm {arm.name}" and "'id':'visit-1'" in copied[1]
+    assert "data-copy-link" in page
 
 
 def test_a_redacted_run_says_that_it_has_no_words(tmp_path: Path) -> None:

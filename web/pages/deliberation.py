@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 
@@ -202,6 +203,20 @@ def _head(verdict: Verdict, way: Child, judges: str) -> Html:
         element("p", {"class": "quiet judges"}, judges) if judges else None,
         element("p", {"class": "quiet"}, "derived: ", derived) if derived else None,
     )
+
+
+def copy_buttons(run: str, verdict: Verdict, case: Case | None) -> Html:
+    """Buttons that copy the page's address, the case as a line of a file of cases, and the command that shows the deliberation."""
+    command = shlex.join(["venire", "show", run, verdict.case, "--arm", verdict.arm])
+    copied: dict[str, dict[str, object]] = {
+        "link": {"data-copy-link": True},
+        "command": {"data-copy": command},
+    }
+    if case is not None:
+        copied["case"] = {"data-copy": case.model_dump_json(exclude_defaults=True)}
+    return element("p", {"class": "copies"}, [
+        element("button", {"type": "button", "title": f"Copy the {what}", **where}, f"copy {what}") for what, where in copied.items()
+    ])  # fmt: skip
 
 
 def _times(number: int, what: str) -> str:

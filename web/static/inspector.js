@@ -60,8 +60,8 @@ function light(id) {
 }
 document.addEventListener("click", (event) => {
   arrive();
-  const copied = event.target.closest("[data-copy]");
-  if (copied) navigator.clipboard.writeText(copied.dataset.copy).then(() => { copied.textContent = "copied"; });
+  const copied = event.target.closest("[data-copy], [data-copy-link]");
+  if (copied) navigator.clipboard.writeText(copied.dataset.copy ?? location.href).then(() => { copied.textContent = "copied"; });
   const words = event.target.closest("[data-copy-next]");
   if (words) navigator.clipboard.writeText(words.nextElementSibling.textContent).then(() => { words.textContent = "copied"; });
   const dot = event.target.closest(".dot");
