@@ -19,7 +19,7 @@ from ..report.terminal import interval_words
 from ..statistics.bradley_terry import DAVIDSON, davidson
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.significance import LEVEL, holm
-from .win_rates import Record, Ties, WinRates, win_rates, win_rates_answer, win_rates_json
+from .win_rates import STRENGTHS, Record, Ties, WinRates, win_rates, win_rates_answer, win_rates_json
 
 EFFECTS = ("position", "label", "length")
 SEATS = "all seats"
@@ -231,6 +231,7 @@ def pair_section(report: PairReport) -> Section:
     title = f"{report.arm}: {report.attribute}"
     tables = {
         title: rates.tables[""],
+        f"{title}: {STRENGTHS}": rates.tables[STRENGTHS],
         f"{title}: what moves a preference besides the system, as log-odds": table,
     }
     return Section(

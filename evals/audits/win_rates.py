@@ -20,6 +20,7 @@ from ..statistics.proportion import win_rate
 
 Ties = Literal["half", "drop", "separate"]
 LENGTH = "at equal length"
+STRENGTHS = "strengths as log-odds against an average system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,26 +162,28 @@ def _cases(rows: pd.DataFrame) -> IntArray:
 
 
 def win_rates_answer(found: WinRates, lost: int) -> Section:
-    """Systems as rows, best first: against all others, then against each where there are more than two."""
-    rows = []
-    for record in found.systems:
-        strength = found.strengths[record.system]
-        tied = found.davidson[record.system]
-        models = [interval_words(each.value, each.low, each.high) for each in (strength, tied)]
-        rows.append([*_cells(record), *models])
-        rows += [
-            [*_cells(pair), "", ""]
-            for pair in found.pairs
-            if len(found.systems) > 2 and pair.system == record.system
-        ]
-    heads = (
-        *("system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", LENGTH),
-        *("Bradley-Terry", "Davidson"),
-    )
+    """Systems as rows, best first: against all others, then against each where there are more than two; and their strengths."""
+    rows = [
+        _cells(record)
+        for system in found.systems
+        for record in (system, *found.pairs)
+        if record is system or (len(found.systems) > 2 and record.system == system.system)
+    ]
+    heads = ("system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", LENGTH)
     table = pd.DataFrame(rows, columns=list(heads))
     if not table[LENGTH].any():
         table = table.drop(columns=LENGTH)
-    return Section("winrate", "Win rates", tuple(win_rates_sentences(found, lost)), {"": table})
+    names = [record.system for record in found.systems]
+    models = {"Bradley-Terry": found.strengths, "Davidson": found.davidson}
+    strengths = pd.DataFrame({
+        "system": names,
+        **{
+            model: [interval_words(each.value, each.low, each.high) for each in map(of_system.__getitem__, names)]
+            for model, of_system in models.items()
+        },
+    })  # fmt: skip
+    tables = {"": table, STRENGTHS: strengths}
+    return Section("winrate", "Win rates", tuple(win_rates_sentences(found, lost)), tables)
 
 
 def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
@@ -203,6 +206,8 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
             f"Davidson's model: log nu {estimate_phrase(found.tie_odds)}, so that two systems of equal strength tie {even / (2 + even):.0%} of the time."
         )
     notes = {each.note for each in (*found.strengths.values(), *(r.rate for r in found.systems)) if each.note}
+    if all(each.defined for each in found.strengths.values()):
+        notes |= {f"Davidson's model: {each.note}" for each in found.davidson.values() if each.note}
     return [*told, *(f"{note[0].upper()}{note[1:]}." for note in sorted(notes))]
 
 

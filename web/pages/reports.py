@@ -65,11 +65,12 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
     """Systems by systems for each arm and attribute that compares outputs; below each what its preferences lean on."""
     # The audit loads pandas and scipy, which few pages need.
     from ...evals.audits.pair_bias import pair_section, system_matrix
+    from ...evals.audits.win_rates import STRENGTHS
 
     parts: list[Child] = []
     for report in reports:
         more = pair_section(report)
-        rates, leanings = map(records, more.tables.values())
+        rates, strengths, leanings = map(records, more.tables.values())
         parts.append(
             element(
                 "section",
@@ -78,6 +79,7 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
                 table_view("matrix", records(system_matrix(report))),
                 element("ul", {"class": "advice"}, [element("li", None, said) for said in more.sentences]),
                 _foldable("win rates", rates),
+                _foldable(STRENGTHS, strengths),
                 _foldable("what moves a preference besides the system, as log-odds", leanings),
             )
         )
