@@ -59,7 +59,7 @@ from .options import (
 @click.option(
     "--families",
     type=click.Path(path_type=Path),
-    help="A YAML file that maps names or patterns to providers.",
+    help="YAML file that says which provider a model or system is of, by name or pattern.",
 )
 @click.option(
     "--metric",
@@ -230,7 +230,7 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
 
 @click.command(short_help="Measure how far raters agree in a table of ratings.")
 @click.argument("ratings", type=click.Path(path_type=Path))
-@click.option("--rubric", help="Take each attribute's level and values from this rubric.")
+@click.option("--rubric", help="Take each attribute's level of measurement and its values from this rubric.")
 @click.option(
     "-o",
     "--output",

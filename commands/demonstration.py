@@ -133,9 +133,9 @@ def _study(console: Console, folder: Path) -> None:
     heard = [case for case in load_cases(FOLDER / "cases.jsonl") if case.id in recorded]
     console.rule("A study")
     console.print(
-        f"{len(heard)} invented hospital cases, scored by two doctors who are invented too. Three readers with "
-        "different stances and one reader alone, all on the embedded language model, as the real engine recorded "
-        "them in advance. The baseline is a jury of ten lenses, which count words.\n",
+        f"{len(heard)} invented hospital cases, with the scores of two invented doctors. A jury of three readers with different stances "
+        "judged them, and one reader alone. All use the language model that comes with venire; their answers were recorded in advance. "
+        "The baseline is a jury of ten lenses, which only count words.\n",
         style="dim",
     )
     cases = folder.parent / "study-cases.jsonl"

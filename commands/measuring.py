@@ -238,7 +238,7 @@ def align(
 @click.option(
     "--scores",
     type=click.Path(path_type=Path),
-    help="Scores from other programs: case,metric,value (direction, family).",
+    help="Table of other programs' scores: case,metric,value and optionally direction,family.",
 )
 @click.option(
     "--pair", nargs=2, metavar="WORSE BETTER", help="Two cases: does each metric call the first one worse?"

@@ -86,7 +86,12 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
 @click.command(short_help="Answer the ballots that wait for a person in a seat.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
-    "--as", "people", multiple=True, required=True, metavar="NAME", help="The person in the seat; repeatable."
+    "--as",
+    "people",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="Name of a person who holds a seat; repeatable.",
 )
 @click.option("--close", is_flag=True, help="Make all links of this run invalid.")
 @with_options(*_SERVED)

@@ -65,7 +65,7 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
     "--human", type=click.Path(path_type=Path), help="For a run: people's ratings, as further raters."
 )
 @click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="For a run: use the first or the final ballots.")  # fmt: skip
-@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="Estimate one set of steps for all attributes, or one for each.")  # fmt: skip
+@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="Estimate the steps between scores once for all attributes, or for each.")  # fmt: skip
 @click.option(
     "-o",
     "--output",

@@ -111,7 +111,7 @@ def _load(path: Path, component: Component, secrets: tuple[str, ...]) -> Any:
         # The class is somebody else's: whatever it raises, there is no client.
         why = redact_secrets(f"{type(error).__name__}: {error}", secrets)[:300]
         raise VenireError(
-            f"{path}: {component.provider} cannot be made: {why}",
+            f"{path}: the client {component.provider} cannot be created: {why}",
             remedy="write provider and config as the client's own dump_component() does",
         ) from None
 

@@ -209,8 +209,8 @@ def _sentences(
             f"{metric} {estimate_phrase(own[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
-            f"{name}: {arm} against the majority of people: {figures}; {counts['tp']} true and {counts['fp']} false yes, "
-            f"{counts['fn']} false and {counts['tn']} true no."
+            f"{name}: {arm} against the majority of people: {figures}. It said yes rightly {counts['tp']} and wrongly {counts['fp']} times, "
+            f"and no wrongly {counts['fn']} and rightly {counts['tn']} times."
         )
 
 

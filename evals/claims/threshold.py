@@ -76,7 +76,7 @@ def labelled_cases(
     shared = [case for case in scores if case in truth]
     if not shared:
         raise VenireError(
-            f"no case has both {score!r} of {chosen_arm.name} and people's {name!r}",
+            f"no case has both {score!r} of {chosen_arm.name} and people's answer to {name!r}",
             remedy="check that the ratings name the run's cases",
         )
     notes = [*check.notes, *answers.notes]

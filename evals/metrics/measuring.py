@@ -146,7 +146,7 @@ def read_scores(
         case, name, value = _text(row["case"]), _text(row["metric"]), _text(row["value"]).strip()
         if name in measured:
             raise InvalidFile(
-                f"{path}:{line}: the metric {name!r} is measured here too",
+                f"{path}:{line}: venire itself computes a metric named {name!r}",
                 remedy="give it another name in the file",
             )
         if case not in case_ids:

@@ -119,7 +119,9 @@ class MetricReport:
         ]
         lines += [f"Of people's ratings: {note}." for note in labels.notes]
         if flips:
-            lines.append(f"The sign is wrong (better scores where people see harm): {', '.join(flips)}.")
+            lines.append(
+                f"Metrics that point the wrong way (better scores where people see harm): {', '.join(flips)}."
+            )
         return lines
 
 

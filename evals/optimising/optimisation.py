@@ -260,7 +260,7 @@ def _refuse_other(folder: Path, plan: OptimisationPlan) -> None:
         raise VenireError(f"{folder} is a run, not an optimisation", remedy="name another folder")
     if state is not None and state["test_read"] and state["identity"] != plan.identity:
         raise VenireError(
-            f"{folder}: its test cases have been read, and the file, its cases or its budget changed since",
+            f"{folder}: its test cases have been used, and the file, the cases or the budget changed since",
             remedy="name another folder, and keep other cases for the test",
         )
 

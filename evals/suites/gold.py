@@ -221,7 +221,7 @@ def gold_sentences(gold: GoldFilter) -> list[str]:
     sentences = [
         f"The ranking changes: {', '.join(movers)} move."
         if movers
-        else "The ranking is the same with and without."
+        else "The ranking is the same with and without the other references."
     ]
     sentences += [
         f"{scenario.scenario}: {scenario.difference.note}: the difference is undefined."

@@ -155,7 +155,9 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
                 raise InvalidFile(f"{file}:{line}: the taxonomy has no {cell!r}", remedy=nearest(cell, ids))
         parent_by_person = parents_by_node.setdefault(nodes[node.casefold()][0], {})
         if person in parent_by_person:
-            raise InvalidFile(f"{file}:{line}: {person!r} sorts {node!r} twice", remedy="keep one row")
+            raise InvalidFile(
+                f"{file}:{line}: {person!r} already has a row for {node!r}", remedy="keep one row"
+            )
         parent_by_person[person] = parents[parent.casefold()]
     if not parents_by_node:
         raise InvalidFile(f"{file}: no answer in it", remedy="give person,node,parent in every row")

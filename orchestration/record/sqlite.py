@@ -183,7 +183,7 @@ def _prepare(folder: Path) -> None:
         os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, FILE_MODE))
     except OSError as error:
         raise VenireError(
-            f"{folder}: cannot be made: {_reason(error)}",
+            f"{folder}: cannot be created: {_reason(error)}",
             remedy=files_remedy("name a directory that can be written", error),
         ) from None
 

@@ -147,7 +147,7 @@ def test_two_cases_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("a,wer,1", "is measured here too"),
+        ("a,wer,1", "venire itself computes a metric"),
         ("a,m,high", "'high' is not a number"),
         ("a,m,inf", "an infinite value"),
         ('a,m,"1,250"', "'1,250' could have a decimal comma"),
