@@ -134,7 +134,7 @@ def _study(console: Console, folder: Path) -> None:
     console.rule("A study")
     console.print(
         f"{len(heard)} invented hospital cases, with the scores of two invented doctors. A jury of three readers with different stances "
-        "judged them, and one reader alone. All use the language model that comes with venire; their answers were recorded in advance. "
+        "judged them, and one reader alone. All use the language model that comes with venire; the real engine recorded their answers in advance. "
         "The baseline is a jury of ten lenses, which only count words.\n",
         style="dim",
     )

@@ -229,7 +229,7 @@ def test_once_the_test_cases_are_read_nothing_else_is_looked_for_in_that_folder(
         write_file(tmp_path / "opt.yaml", server.url)
         run(tmp_path / "opt.yaml", tmp_path / "out")
         write_file(tmp_path / "opt.yaml", server.url, budget={"max_calls": 900})
-        with pytest.raises(VenireError, match="test cases have been read"):
+        with pytest.raises(VenireError, match="test cases have been used"):
             run(tmp_path / "opt.yaml", tmp_path / "out")
 
 
