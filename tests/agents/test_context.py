@@ -15,10 +15,11 @@ from server_juries import jury_at
 
 from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.clients.local import LocalClient
+from venire.agents.model import Message, Reply, Request, Sampling, Usage
 from venire.agents.model_client import DEFAULT_CONTEXT
 from venire.agents.prompting import Statement, fit_statements
 from venire.agents.providers import Providers
-from venire.agents.tokens import Window, estimated_tokens, window
+from venire.agents.tokens import Window, estimated_tokens, impossible_usage, reported_count, window
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import RunSession, run_session
 from venire.personas import ModelSettings
@@ -179,3 +180,40 @@ def test_in_a_run_the_long_case_is_an_abstention_and_a_run_of_nothing_else_is_re
     assert [abstention["reason"] for abstention in told["abstentions"]] == ["too_long", "too_long"]
     assert told["verdict"]["accurate"]["status"] == "hung"
     assert told["calls"] == 0
+
+
+@pytest.mark.parametrize(
+    ("usage", "why"),
+    [
+        (Usage(), None),
+        (Usage(100, 10, 100), None),
+        (Usage(100, 10, 101), "cached"),
+        (Usage(-1, 10), "negative"),
+        (Usage(100, -1), "negative"),
+        (Usage(100, 10, -1), "negative"),
+        (Usage(99, 10), "prompt's token count"),
+        (Usage(4 * 1000 + 20_000, 10), None),
+        (Usage(4 * 1000 + 20_001, 10), "prompt's token count"),
+        (Usage(100, 9), "answer's token count"),
+        (Usage(100, 4 * 100 + 7 + 200_000), None),
+        (Usage(100, 4 * 100 + 8 + 200_000), "answer's token count"),
+    ],
+)
+def test_counts_that_no_tokenizer_gives_are_impossible(usage: Usage, why: str | None) -> None:
+    """A prompt of 1,000 characters and an answer of 100: ten to a token at the most, four tokens to one at the most."""
+    messages = (Message("system", "s" * 400), Message("user", "b" * 500, "o" * 100))
+    asked = Request("m", messages, schema=None, settings=Sampling({"max_tokens": 7}), repeat=0, timeout=1)
+    found = impossible_usage(asked, Reply("a" * 100, usage))
+
+    assert found is None if why is None else found is not None and why in found
+    spaces = Request(
+        "m", (Message("user", "b" + " " * 5000 + "b"),), schema=None, settings=Sampling(), repeat=0, timeout=1
+    )
+    assert impossible_usage(spaces, Reply("a", Usage(2, 1))) is None, "a run of spaces may be one token"
+
+
+@pytest.mark.parametrize(
+    ("written", "count"), [(None, 0), (7, 7), (7.0, 7), (7.5, -1), ("7", -1), (True, -1), (10**13, -1)]
+)
+def test_a_count_is_a_whole_number(written: object, count: int) -> None:
+    assert reported_count(written) == count

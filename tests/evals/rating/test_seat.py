@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from inspector_server import InspectorServer
 from rating_desk import DeskProcess
 
-from venire.agents.desk import Desk
+from venire.agents.desk import Desk, cases_asked
 from venire.cli import app
 from venire.evals.rating.server import missing_answers
 from venire.orchestration.record import Store
@@ -366,3 +366,29 @@ def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
             browser.close()
     finally:
         desk.stop()
+
+
+def test_the_last_click_stands_once_however_often_it_is_sent_and_what_was_withdrawn_waits_for_nobody(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    sheet = desk.keep("{}")
+    for _ in range(2):  # asked again, nothing is on the desk twice
+        desk.add_tasks("ann", [(f"address {number}", f"c{number}", sheet) for number in range(3)])
+    desk.add_tasks("bea", [("address 0", "c0", sheet)])
+    first, second = desk.task("ann", 0), desk.task("ann", 1)
+    assert first is not None and second is not None and desk.task("ann", 3) is None
+    for click, value, seconds in (("k1", 2, 5.0), ("k2", 4, 3.0), ("k1", 2, 5.0)):
+        answers = desk.save(first, click, "accurate", "score", value, seconds=seconds)
+    assert answers == {"accurate": {"score": 4}} and desk.seconds(first) == 8
+    assert [(click.value, click.person) for click in desk.clicks()] == [(2, "ann"), (4, "ann")]
+
+    assert desk.open_place("ann") == 0
+    desk.mark_done(first, True)
+    assert desk.open_place("ann") == 1
+    desk.withdraw(second)
+    assert desk.open_place("ann") == desk.open_place("ann", after=2) == 2
+    assert desk.seats() == [("ann", 1, 1, 8.0), ("bea", 1, 0, 0)]
+    assert desk.counts() == {"ann": (1, 3), "bea": (0, 1)}
+    assert cases_asked(tmp_path) == {"ann": {"c0": True, "c1": True, "c2": False}, "bea": {"c0": False}}
+    desk.close()

@@ -15,7 +15,7 @@ from shared_data import shared_file
 
 from venire import VenireError
 from venire.evals.statistics.draws import Draws
-from venire.evals.suites.board import Board, board, rank_intervals
+from venire.evals.suites.board import Board, board, board_effect, rank_intervals, scenario_effect
 from venire.evals.suites.differences import MACRO, system_differences
 from venire.evals.suites.score_table import load_scores
 from venire.evals.suites.suite_tables import board_sentences
@@ -313,3 +313,20 @@ def test_a_pair_is_compared_on_average_only_where_both_have_every_scenario() -> 
         ("one", "x", "y"), ("one", "x", "z"), ("one", "y", "z"), ("two", "x", "y"),
     }  # fmt: skip
     assert not [each for each in system_differences(cases, whole=False) if each.scenario == MACRO]
+
+
+def test_the_detectable_effect_rests_on_the_cases_that_a_pair_shares() -> None:
+    rng = np.random.default_rng(1)
+    cases = pd.DataFrame(rng.random((20, 3)), columns=["x", "y", "z"])
+    cases.loc[5:, "z"] = np.nan
+    found = scenario_effect(cases)
+    assert found is not None and found.n == 5 and len(found.pairs) == 3
+    for (one, two), effect in found.pairs.items():
+        gaps = (cases[one] - cases[two]).dropna()
+        assert effect == pytest.approx(found.pairs["x", "y"] / (cases["x"] - cases["y"]).sem() * gaps.sem())
+    assert found.mean == pytest.approx(np.mean(list(found.pairs.values())))
+    assert found.cases_needed(found.mean) == 5 and found.cases_needed(found.mean / 2) == 20
+
+    both = board_effect({"one": found, "two": found})
+    assert both is not None and both.n == 10 and both.mean == pytest.approx(found.mean / math.sqrt(2))
+    assert scenario_effect(cases[["x"]]) is None and board_effect({}) is None

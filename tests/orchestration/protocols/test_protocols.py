@@ -65,11 +65,16 @@ def test_disagreement_costs_what_the_protocol_says_it_does(
     assert protocol(name).most(3, 2) == (calls, steps)  # type: ignore[misc]
     assert verdict.stop.reason == stop
     earlier: dict[str, int] = {entry.id: entry.step for entry in transcript.entries}
+    speakers = {entry.id: entry.speaker for entry in transcript.entries}
     assert len(earlier) == len(transcript.entries)
     for entry in transcript.ballots:
         alone = entry.purpose in ("blind", "repeat") or (entry.purpose == "argument" and entry.round == 1)
         assert bool(entry.ballot.saw) is not alone
         assert all(earlier[seen] < entry.step for seen in entry.ballot.saw)
+        if entry.purpose == "revision":
+            assert entry.speaker not in {speakers[seen] for seen in entry.ballot.saw}, (
+                "its own vote is no other's"
+            )
 
 
 @pytest.mark.parametrize(
@@ -556,3 +561,19 @@ def test_a_quorum_that_max_turns_kept_from_being_met_names_the_limit(
 
     assert (verdict.stop.reason, verdict.stop.limit, verdict.stop.value) == ("turns", "max_turns", 2)
     assert verdict["accurate"].status == "hung" or way == "magentic-one"
+
+
+@pytest.mark.parametrize(("name", "seats", "calls"), [("single", "a", 3), ("panel", "aab", 9)])
+def test_a_jury_that_hears_a_case_again_draws_every_answer_anew(
+    rubric: Rubric, case: Case, tmp_path: Path, name: str, seats: str, calls: int
+) -> None:
+    """Seats alike and repeats have numbers of their own, so that no hearing is given another's recorded answers."""
+    with ProviderServer(jury_of({"a": 4, "b": 3})) as server:
+        made = jury_at(server.url, *dict.fromkeys(seats), protocol=name, repeats=3)
+        doubled = [{**made.seats[0].model_dump(mode="json"), "name": f"{seat}{number}", "model": f"server/{seat}"} for number, seat in enumerate(seats)]  # fmt: skip
+        jury = Jury.model_validate({**made.model_dump(mode="json"), "seats": doubled})
+        juries = [jury, jury.heard_again(2), jury.heard_again(3)]
+        session = RunSession(cases=[case], rubric=rubric, juries=juries, folder=tmp_path / "run")
+        run_session(session, Console(quiet=True), quiet=True)
+
+    assert len(server.calls) == 3 * calls

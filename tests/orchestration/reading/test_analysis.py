@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from planted_run import (
@@ -39,6 +40,7 @@ from venire.orchestration.reading.analysis import (
     unsupported_quotes,
 )
 from venire.orchestration.reading.export import verdicts
+from venire.orchestration.reading.scores import ScoreCounts
 from venire.orchestration.transcript import Decided, Stop
 from venire.orchestration.verdict import verdict as count_verdict
 
@@ -310,3 +312,29 @@ def test_more_than_half_of_the_votes_for_one_score_are_a_majority(
 
     assert (found.jurors, found.against_majority) == (tuple(against), majority)
     assert found.unheard == tuple(against[1:])
+
+
+def test_a_mean_is_of_the_scores_that_were_reached_and_of_nothing_else() -> None:
+    jury = Jury.model_validate(
+        {"name": "j", "quorum": 2, "seats": [{"name": name, "model": "m"} for name in "ab"]}
+    )
+    counts = ScoreCounts()
+    for system, votes in (
+        ("x", {"a": 4, "b": 4}),
+        ("x", {"a": 1}),
+        ("y", {"a": 1, "b": 1}),
+        (None, {"b": 3}),
+    ):
+        cast_votes = [cast(name, {"accurate": value}) for name, value in votes.items()]
+        silent = [abstained(name, *RUBRIC.names) for name in "ab" if name not in votes]
+        told = transcript_of([*cast_votes, *silent], seats=("a", "b")).with_stop(Stop(reason="complete"))
+        counts.add("j", system, count_verdict(told, RUBRIC, jury, count="median"))
+    arm = SimpleNamespace(name="j", rubric=RUBRIC)
+    every, x, y = (
+        next(found for found in counts.summaries(arm, system=system) if found.attribute == "accurate")  # type: ignore[arg-type]
+        for system in (None, "x", "y")
+    )
+
+    assert (every.n, every.mean, every.hung, every.abstained) == (2, 2.5, 2, 2)
+    assert (x.n, x.mean, x.hung, x.abstained) == (1, 4.0, 1, 1) and (y.n, y.mean, y.hung) == (1, 1.0, 0)
+    assert dict(every.counts) == {1: 1, 2: 0, 3: 0, 4: 1, 5: 0} and counts.systems() == ["x", "y"]
