@@ -20,7 +20,13 @@ from statsmodels.genmod.generalized_linear_model import GLM
 
 from venire import VenireError
 from venire.cli import app
-from venire.evals.audits.win_rates import merge_swapped
+from venire.evals.audits.win_rates import (
+    merge_swapped,
+    win_rates,
+    win_rates_answer,
+    win_rates_json,
+    win_rates_sentences,
+)
 from venire.evals.ratings.preferences import load_preferences
 from venire.evals.statistics.bradley_terry import bradley_terry
 from venire.evals.statistics.proportion import win_rate
@@ -321,3 +327,100 @@ def test_dropped_ties_are_counted_and_probabilities_have_none_to_model(tmp_path:
         and found["log_nu"]["value"] is None
         and "no ties to model" in found["log_nu"]["note"]
     )
+
+
+def random_preferences(seed: int, systems: str = "abc") -> pd.DataFrame:
+    """Both orders of some comparisons, one of others, named either way round; ties, and cases of one group."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for case in range(16):
+        for judge in "jk":
+            one, two = rng.permutation(list(systems))[:2]
+            for swapped in [False, True] if rng.random() < 0.5 else [bool(rng.random() < 0.5)]:
+                share, length = float(rng.choice([0, 0.5, 1])), float(rng.integers(-9, 9))
+                rows.append((f"c{case}", judge, one, two, swapped, share, length, f"g{case // 2}"))
+    columns = ["case", "judge", "first", "second", "swapped", "share", "length", "cluster"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@pytest.mark.parametrize("ties", ["half", "drop", "separate"])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_record_is_what_counting_one_comparison_after_another_gives(seed: int, ties: str) -> None:
+    table = random_preferences(seed)
+    outcomes: dict[tuple[str, str], list[tuple[float, str, float]]] = {}
+    comparisons = merged = dropped = 0
+    for (_, _, one, two), rows in table.groupby(["case", "judge", "first", "second"]):
+        shares = set(rows["share"])
+        share = shares.pop() if len(shares) == 1 else 0.5
+        comparisons += 1
+        merged += len(rows) > 1
+        if ties == "drop" and share == 0.5:
+            dropped += 1
+            continue
+        group, length = rows["cluster"].iloc[0], rows["length"].mean()
+        outcomes.setdefault((one, two), []).append((share, group, length))
+        outcomes.setdefault((two, one), []).append((1 - share, group, -length))
+
+    found = win_rates(table, ties=ties)  # type: ignore[arg-type]
+
+    assert (found.comparisons, found.merged, found.dropped) == (comparisons, merged, dropped)
+    assert {(pair.system, pair.against) for pair in found.pairs} == set(outcomes)
+    for record in (*found.systems, *found.pairs):
+        mine = [each for (one, two), rows in outcomes.items() for each in rows if one == record.system and record.against in ("", two)]  # fmt: skip
+        shares = np.array([share for share, _, _ in mine])
+        assert (record.wins, record.ties, record.losses) == tuple(
+            (shares == each).sum() for each in (1, 0.5, 0)
+        )
+        counted = (shares == 1).astype(float) if ties == "separate" else shares
+        wanted = win_rate(counted, np.unique([group for _, group, _ in mine], return_inverse=True)[1])
+        assert (record.rate.value, record.rate.se, record.rate.n) == pytest.approx(
+            (wanted.value, wanted.se, wanted.n), nan_ok=True
+        )
+    rates = [record.rate.value for record in found.systems]
+    assert rates == sorted(rates, reverse=True) and len(rates) == 3
+
+
+def test_the_table_the_sentences_and_the_document_say_the_same() -> None:
+    table = random_preferences(1)
+    found = win_rates(table)
+    shown = win_rates_answer(found, 2).tables[""]
+    document = win_rates_json("f.csv", found, 2)
+
+    assert list(shown.columns) == ["system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", "at equal length", "Bradley-Terry", "Davidson"]  # fmt: skip
+    assert len(shown) == 3 + 6 and list(shown["system"][shown["against"] == "all"]) == [r.system for r in found.systems]  # fmt: skip
+    for row in shown.to_dict("records"):
+        kept = document["systems"][row["system"]] if row["against"] == "all" else next(p for p in document["pairs"] if (p["system"], p["against"]) == (row["system"], row["against"]))  # fmt: skip
+        rate = kept["win_rate"]
+        assert row["win rate"] == f"{100 * rate['value']:.2f}%" and row["SE"] == f"{100 * rate['se']:.2f}"
+        assert row["95% interval"] == f"{100 * rate['low']:.2f} to {100 * rate['high']:.2f}"
+        assert [row[name] for name in ("won", "tied", "lost")] == [str(kept[name]) for name in ("wins", "ties", "losses")]  # fmt: skip
+        equal = kept["length_controlled"]["value"]
+        assert row["at equal length"] == ("" if equal is None else f"{100 * equal:.2f}%")
+        assert bool(row["Bradley-Terry"]) == bool(row["Davidson"]) == (row["against"] == "all")
+    for name, record in document["systems"].items():
+        assert record["bradley_terry"]["value"] == found.strengths[name].value
+        assert record["davidson"]["value"] == found.davidson[name].value
+    assert (document["file"], document["ties"], document["without_preference"]) == ("f.csv", "half", 2)
+    assert document["log_nu"]["value"] == found.tie_odds.value and document["merged"] == found.merged
+
+    told = " ".join(win_rates_sentences(found, 2))
+    even = math.exp(found.tie_odds.value)
+    assert f"{found.comparisons} comparisons; a tie counts as half a win." in told
+    assert f"{found.merged} of them are two judgements" in told and "no preference: 2 judgements." in told
+    assert f"tie {even / (2 + even):.0%} of the time" in told
+    plain = win_rates(table[~table["swapped"]].drop_duplicates(["case", "judge"]).drop(columns="length"))
+    assert "no preference" not in " ".join(win_rates_sentences(plain, 0)) and not plain.merged
+    assert "at equal length" not in win_rates_answer(plain, 0).tables[""]
+
+
+def test_two_systems_have_one_row_each_and_a_half_is_a_tie_but_for_rounding() -> None:
+    rows = random_preferences(2, "xy")
+    shown = win_rates_answer(win_rates(rows), 0).tables[""]
+    assert list(shown["against"]) == ["all", "all"]
+
+    once = rows.drop_duplicates(["case", "judge"])
+    nearly = once.assign(share=once["share"].where(once["share"] != 0.5, 0.5 + 1e-14))
+    assert win_rates(nearly, ties="drop").dropped == win_rates(once, ties="drop").dropped > 0
+    likely = rows.assign(share=0.6)
+    assert [record.wins + record.losses for record in win_rates(likely).systems] == [win_rates(likely).comparisons] * 2  # fmt: skip
+    assert all("no ties to model" in each.note for each in win_rates(likely).davidson.values())

@@ -258,3 +258,37 @@ def test_a_juror_needs_so_many_cases_for_a_curve_and_repeats_of_one_are_one() ->
         learned = JuryCalibrator({"x": (1, 5)}, least=least).fit(votes, [1, 2, 3, 4])
         assert learned.cases_ == {("j", "x"): 3} and bool(learned.curves_) is has_curve
         assert np.isnan(learned.predict(votes)).all() != has_curve
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (-2.0, 1.0), (1.0, 5.0)])
+def test_curves_keep_to_the_ends_they_are_given(low: float, high: float) -> None:
+    at = np.linspace(low, high, 9)
+    np.testing.assert_allclose(identity_curve(low, high).predict([low - 1, *at, high + 1]), [low, *at, high])
+    rng = np.random.default_rng(0)
+    scores, labels = rng.uniform(low, high, 60), np.rint(rng.uniform(low, high, 60))
+    labels[np.argsort(scores)[:5]], labels[np.argsort(scores)[-5:]] = np.rint(low), np.rint(high)
+    for method in METHODS.values():
+        predicted = method(low=low, high=high).fit(scores, labels).predict([low, *scores, high])
+        assert predicted.min() >= low and predicted.max() <= high and np.ptp(predicted) > 0
+        narrow = method(low=low + 0.5, high=high - 0.5).fit(scores, labels).predict([low, *scores, high])
+        assert narrow.min() >= low + 0.5 and narrow.max() <= high - 0.5
+
+
+@pytest.mark.parametrize("distinct", [6, 31, 32, 33, 60])
+def test_many_curves_at_once_are_those_learned_one_by_one_however_many_scores_there_are(
+    distinct: int,
+) -> None:
+    rng = np.random.default_rng(distinct)
+    scores = (
+        rng.permutation(np.concatenate([np.arange(distinct), rng.integers(0, distinct, 20)])) / distinct * 4
+        + 1
+    )
+    labels, taught = rng.integers(-1, 8, len(scores)).astype(float), rng.random((6, len(scores))) < 0.6
+    taught[5] = False
+    for at in (np.unique(scores), np.array([0.5, 2.2, 6.0])):
+        found = IsotonicCurve(**ENDS).predictions(scores, labels, taught, at)
+        for row, marks in zip(found[:5], taught[:5], strict=True):
+            np.testing.assert_allclose(
+                row, IsotonicCurve(**ENDS).fit(scores[marks], labels[marks]).predict(at), atol=1e-9
+            )
+        assert np.isnan(found[5]).all()
