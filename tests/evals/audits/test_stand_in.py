@@ -12,6 +12,9 @@ from scipy.stats import false_discovery_control, ttest_1samp
 from venire.evals.audits.stand_in import alternative_annotator, stand_in_sentence
 from venire.evals.statistics.draws import Draws
 
+NO_POWER = Draws(0, 2)
+"""Where it is not asked how often the test would be passed."""
+
 
 def panel(rng: np.random.Generator, jury_noise: float, cases: int = 100) -> tuple[pd.DataFrame, pd.Series]:
     quality = rng.normal(0, 1, cases)
@@ -25,10 +28,15 @@ def panel(rng: np.random.Generator, jury_noise: float, cases: int = 100) -> tupl
 def test_it_holds_its_level_for_one_more_person_and_for_a_worse_one(ordered: bool) -> None:
     rng = np.random.default_rng(0)
     alike = [
-        alternative_annotator(*panel(rng, 0.7), ordered=ordered, epsilon=0.0).people["jury_wins"].any()
+        alternative_annotator(*panel(rng, 0.7), ordered=ordered, epsilon=0.0, draws=NO_POWER)
+        .people["jury_wins"]
+        .any()
         for _ in range(150)
     ]
-    worse = [alternative_annotator(*panel(rng, 1.5), ordered=ordered, epsilon=0.0).passed for _ in range(60)]
+    worse = [
+        alternative_annotator(*panel(rng, 1.5), ordered=ordered, epsilon=0.0, draws=NO_POWER).passed
+        for _ in range(60)
+    ]
 
     assert np.mean(alike) <= 0.08 and not any(worse)
 
@@ -36,7 +44,8 @@ def test_it_holds_its_level_for_one_more_person_and_for_a_worse_one(ordered: boo
 def test_a_jury_as_good_as_a_person_passes_where_a_little_may_be_lost() -> None:
     rng = np.random.default_rng(1)
     passed = [
-        alternative_annotator(*panel(rng, 0.3, 150), ordered=True, epsilon=0.2).passed for _ in range(20)
+        alternative_annotator(*panel(rng, 0.3, 150), ordered=True, epsilon=0.2, draws=NO_POWER).passed
+        for _ in range(20)
     ]
     assert np.mean(passed) >= 0.9
 
