@@ -248,6 +248,11 @@ class Providers:
         )
         if key not in self._open:
             client = factory.connect(settings)
+            if not isinstance(client, ModelClient):
+                raise VenireError(
+                    f"the plug-in for {model!r} gives a {type(client).__name__}, which is no ModelClient",
+                    remedy="report it to its authors: a client is a subclass of venire.plugin.ModelClient",
+                )
             if isinstance(client, PersonClient):
                 client.folder = self.desk
             if self._batch is not None:

@@ -17,6 +17,7 @@ from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
 from ..rubrics.case import Case
 from ..rubrics.errors import ModelNotNamed, ModelUnreachable, VenireError
+from ..rubrics.plugins import BrokenPlugin
 from ..rubrics.rubric import Rubric, load_rubric
 from ..rubrics.scale import Value
 from .acceptance import judged_by, refuse_other_jury
@@ -91,6 +92,11 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
     bench = court.bench(jury, case.id, orchestrated=way.orchestrator, again=again)
     with court.span(case.id, jury) as span:
         transcript = await way.run(brief(case, rubric), bench)
+        if not isinstance(transcript, Transcript):
+            raise BrokenPlugin(
+                f"the protocol {jury.protocol!r} returned no Transcript but a {type(transcript).__name__}",
+                remedy="report it to the authors of its package; what was paid for is in the record",
+            )
         if span is not None and way.judges:
             trace_verdict(span, case, recount(transcript, rubric, jury), jury)
         return transcript

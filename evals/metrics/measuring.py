@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...rubrics.errors import InvalidFile, MissingExtra, VenireError
+from ...rubrics.plugins import BrokenPlugin
 from ...rubrics.rows import cell_number, read_rows
 from .metric import Metric, Progress, chosen_metrics
 from .normalisation import Normalisation
@@ -117,6 +118,11 @@ def measure(
             results.append(_metric_values(metric, values, {pair.case: reason for pair in pairs}))
             continue
         column = columns[metric.value] if metric.value else next(iter(columns.values()))
+        if len(column) != len(pairs):
+            raise BrokenPlugin(
+                f"the metric {metric.name!r} gave {len(column)} values where {len(pairs)} are wanted",
+                remedy="report it to the authors of its package",
+            )
         values = {pair.case: float(value) for pair, value in zip(pairs, column, strict=True)}
         notes = {
             pair.case: reason

@@ -86,12 +86,15 @@ def call_api(prompt: str, options: Mapping[str, Any], context: Mapping[str, Any]
     marks = {pair: judgement.marks[asked[0]] for pair, judgement in pairs.items()}
     sides = {pair: preferred_side(mark.value) for pair, mark in marks.items() if mark.value is not None}
     winners = [pair[side < 0] for pair, side in sides.items() if side]
-    usage = _tokens(*pairs.values())
+    spent = [judgement.usd for judgement in pairs.values() if judgement.usd is not None]
+    usage = {"tokenUsage": _tokens(*pairs.values())} | (
+        {"cost": sum(spent)} if len(spent) == len(pairs) else {}
+    )
     for number in range(len(texts)):
         if winners.count(number) == len(texts) - 1:
-            return {"output": str(number), "tokenUsage": usage}
+            return {"output": str(number), **usage}
     found = "; ".join(f"{one} against {other}: {mark.reason}" for (one, other), mark in marks.items())
-    return {"error": f"no output is preferred to every other: {found}", "tokenUsage": usage}
+    return {"error": f"no output is preferred to every other: {found}", **usage}
 
 
 def _sitting(config: dict[str, Any]) -> Sitting:

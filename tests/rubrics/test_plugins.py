@@ -110,6 +110,11 @@ def fail(*given):
     return given[99]
 rule = Rule("fails", fail)
 metric = Metric("fails", "fails", fail)
+async def nothing(brief, bench):
+    return None
+silent = Protocol(run=nothing, count="median", orchestrator=False, **words)
+text = lambda settings: "words"
+short = Metric("fails", "fails", lambda pairs, progress: {"fails": []})
 """
 
 
@@ -137,6 +142,26 @@ def test_a_plug_in_that_fails_is_named_in_two_lines(
         assert "of-others" not in ended.stderr
     else:
         assert f"the plug-in {problem}" in ended.stderr and "pip uninstall of-others" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("group", "thing", "command", "problem"),
+    [
+        ("protocols", "silent", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "the protocol 'fails' returned no Transcript but a NoneType"),
+        ("clients", "text", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "single", "--model", "fails/x", "-o", "r"), "the plug-in for 'fails/x' gives a str, which is no ModelClient"),
+        ("metrics", "short", ("metrics", "c.jsonl"), "the metric 'fails' gave 0 values where 1 are wanted"),
+    ],
+)  # fmt: skip
+def test_a_plug_in_that_gives_the_wrong_thing_is_named_in_two_lines(
+    tmp_path: Path, group: str, thing: str, command: tuple[str, ...], problem: str
+) -> None:
+    put_package(tmp_path, "of-others", {f"venire.{group}": {"fails": f"failing:{thing}"}}, failing=FAILING)
+    (tmp_path / "c.jsonl").write_text('{"id": "a", "output": "Fever.", "reference": "Fever."}\n')
+    (tmp_path / "way.yaml").write_text("name: j\nprotocol: fails\nseats: [{name: a, model: scripted}]\n")
+    ended = venire(*command, cwd=tmp_path)
+
+    assert ended.returncode == 2 and "Traceback" not in ended.stderr, ended.stderr
+    assert problem in ended.stderr
 
 
 def test_an_error_without_a_plug_in_is_nobody_elses() -> None:
