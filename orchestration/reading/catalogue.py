@@ -66,7 +66,7 @@ def check_file(plural: str, file: Path) -> str:
 def _gist(found: Rubric | Persona | Jury) -> str:
     match found:
         case Rubric():
-            return f"v{found.version}, {len(found.attributes)} attributes: {', '.join(found.names)}"
+            return f"v{found.version}, {count_words(len(found.attributes), 'attribute')}: {', '.join(found.names)}"
         case Persona():
             return found.attends_to
         case Jury():

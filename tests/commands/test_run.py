@@ -336,7 +336,7 @@ def test_the_library_is_listed_and_shown(tmp_path: Path, plural: str) -> None:
 def test_rubrics_check_says_what_a_file_asks(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(RUBRIC)
 
-    assert "1 attributes: accurate" in venire("rubrics", "check", "mine.yaml", cwd=tmp_path).stdout
+    assert "1 attribute: accurate" in venire("rubrics", "check", "mine.yaml", cwd=tmp_path).stdout
 
 
 def test_a_misspelt_option_is_two_lines(tmp_path: Path) -> None:
