@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -42,6 +42,8 @@ class Bias:
     ties: Estimate
     contradictions: int
     """Ballots of seats that were asked in both orders and preferred different outputs."""
+    strengths: Mapping[str, Estimate]
+    """Of each system against the average one, with position, label and length held fixed."""
     p_holm: dict[str, float] = field(default_factory=dict)
     """By effect, its p corrected by Holm's method over everybody and both stages."""
 
@@ -97,7 +99,8 @@ def _bias(who: str, stage: str, rows: pd.DataFrame) -> Bias:
         position = label = undefined(_FIXED, method=DAVIDSON, n=len(rows))
     if not spread > 0:
         longer = undefined("the lengths are unknown or never differ", method=DAVIDSON, n=len(rows))
-    return Bias(who, stage, position, label, longer, fit.ties, int(rows["contradicts"].sum()))
+    strengths = dict(zip(systems, fit.strengths, strict=True))
+    return Bias(who, stage, position, label, longer, fit.ties, int(rows["contradicts"].sum()), strengths)
 
 
 def circles(votes: pd.DataFrame) -> Circles:
@@ -229,9 +232,13 @@ def pair_section(report: PairReport) -> Section:
     if not table["contradictions"].any():
         table = table.drop(columns="contradictions")
     title = f"{report.arm}: {report.attribute}"
+    strengths = rates.tables[STRENGTHS]
+    seats = next((bias for bias in report.biases if bias.who == SEATS), report.biases[0])
+    fixed = [seats.strengths[system] for system in strengths["system"]]
+    held_fixed = {f"{seats.who}, biases held fixed": [interval_words(e.value, e.low, e.high) for e in fixed]}
     tables = {
         title: rates.tables[""],
-        f"{title}: {STRENGTHS}": rates.tables[STRENGTHS],
+        f"{title}: {STRENGTHS}": strengths.assign(**held_fixed),
         f"{title}: what moves a preference besides the system, as log-odds": table,
     }
     return Section(
@@ -277,6 +284,7 @@ def pair_json(report: PairReport, run: str) -> dict[str, Any]:
         "attribute": report.attribute,
         "bias": [
             {"who": bias.who, "stage": bias.stage, "contradictions": bias.contradictions}
+            | {"strengths": {name: estimate_json(each) for name, each in bias.strengths.items()}}
             | {f"{name}_p_holm": None if math.isnan(p) else p for name, p in bias.p_holm.items()}
             | {
                 name: estimate_json(each) | {"p": None if math.isnan(each.p) else each.p}

@@ -97,6 +97,7 @@ def test_a_panels_planted_biases_are_recovered(tmp_path: Path) -> None:
     seats = next(bias for bias in found["bias"] if bias["who"] == "all seats")
     assert holds(seats["position"], POSITION) and seats["position"]["p"] < 1e-6
     assert holds(seats["label"], LABEL) and holds(seats["log_nu"], TIE) and holds(seats["length"], 0)
+    assert all(holds(seats["strengths"][name], strength) for name, strength in STRENGTH.items())
     verdict = next(bias for bias in found["bias"] if bias["who"] == "verdict")
     assert verdict["position"]["value"] is None and "not identifiable" in verdict["position"]["note"]
     assert [*found["systems"]] == ["north", "east", "south"]
