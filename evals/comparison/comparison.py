@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -155,6 +155,8 @@ class Comparison:
     """Every choice made, as sentences for a paper."""
     notes: tuple[str, ...]
     """What could not be done, and why."""
+    judges: Mapping[str, str] = field(default_factory=dict)
+    """By arm: the models that judged, with the versions that their providers stated."""
     sections: tuple[Section, ...] = ()
     """Severe errors, triage, and whatever else was looked into; each with sentences, tables and figures."""
     ratings: RatingCheck | None = None
@@ -344,6 +346,7 @@ def _comparison(
             *filter(None, [alone]),
             *dict.fromkeys(told),
         ),
+        judges=evidence.judges,
         sections=parts,
     )
 

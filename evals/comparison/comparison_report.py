@@ -174,6 +174,10 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
         "Arms against people",
         f"{', '.join(arms)} against {people} {'person' if people == 1 else 'people'}; 95% intervals in brackets",
         [
+            *(
+                paragraph(f"{arm} was judged by {models}", "soft")
+                for arm, models in comparison.judges.items()
+            ),
             _summary_part(comparison_summary(comparison)),
             element("p", {"class": "appendix"}, "Appendix: the basis of the first page"),
             *(chapter(title, *parts) for title, parts in chapters.items() if parts),

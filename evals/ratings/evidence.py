@@ -25,6 +25,7 @@ from .run_tables import (
     COLUMNS,
     ArmAbstentions,
     ArmCosts,
+    ArmJudges,
     ArmMoments,
     ArmRatings,
     ArmStops,
@@ -56,6 +57,8 @@ class Evidence:
     stops: pd.DataFrame
     kinds: Mapping[str, str]
     """By arm of the run: jury or single judge."""
+    judges: Mapping[str, str] = field(default_factory=dict)
+    """By arm of the run: the models that judged, with the versions that their providers stated."""
     calibrated: Collection[str] = ()
     """Arms whose scores are calibrated already, out of fold: to learn from them again would be to learn from the case held out."""
     ballots: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -173,7 +176,7 @@ def gather(
     )
     rescored, further = check_ratings(second_panel, questions, taken=set(kinds))
     rated = {*people["case"].astype(str), *rescored["case"].astype(str)} if rated_only else None
-    ratings, ballots, moments, abstentions, rounds, blind, changes, costs, stops = arm_tables(
+    ratings, ballots, moments, abstentions, rounds, blind, changes, costs, stops, judges = arm_tables(
         store,
         ArmRatings(),
         JurorRatings(),
@@ -182,7 +185,7 @@ def gather(
         RoundVotes(),
         BlindCounts(),
         VoteChanges(),
-        totals=(ArmCosts(), ArmStops()),
+        totals=(ArmCosts(), ArmStops(), ArmJudges()),
         cases=rated,
     )
     seated, said_of_seated = _seated_people(arms, ballots, changes, set(people["rater"]))
@@ -200,6 +203,7 @@ def gather(
         cases=cases,
         costs=costs,
         stops=stops,
+        judges=dict(zip(judges["arm"], judges["models"], strict=True)),
         kinds=kinds,
         ballots=ballots,
         moments=moments,

@@ -19,6 +19,7 @@ from ...orchestration.reading.analysis import (
     instant_agreements,
 )
 from ...orchestration.reading.export import verdicts
+from ...orchestration.reading.show import models_of, versions_of
 from ...orchestration.record import Arm, Store
 from ...orchestration.verdict import Verdict
 from ...rubrics.ballot import Abstention
@@ -252,6 +253,24 @@ class ArmStops:
     def table(self) -> pd.DataFrame:
         rows = [(*stop, number) for stop, number in self._cases.items()]
         return pd.DataFrame(rows, columns=["arm", "reason", "limit", "cases"])
+
+
+class ArmJudges:
+    """Which models each arm asked, with the versions that their providers stated: `arm`, `models`."""
+
+    def __init__(self) -> None:
+        self._arms: dict[str, Arm] = {}
+        self._versions: dict[str, dict[str, set[str]]] = {}
+
+    def add(self, arm: Arm, verdict: Verdict) -> None:
+        self._arms[arm.name] = arm
+        stated = self._versions.setdefault(arm.name, {})
+        for seat, versions in versions_of(verdict.transcript).items():
+            stated.setdefault(seat, set()).update(versions)
+
+    def table(self) -> pd.DataFrame:
+        rows = [(name, ", ".join(models_of(arm, self._versions[name]))) for name, arm in self._arms.items()]
+        return pd.DataFrame(rows, columns=["arm", "models"])
 
 
 class _Read(NamedTuple):

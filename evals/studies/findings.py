@@ -23,7 +23,7 @@ from ..ratings.evidence import gather, two_panels
 from ..ratings.people import check_ratings
 from ..ratings.question import Question, rubric_questions
 from ..ratings.reference import Rule, reference
-from ..ratings.run_tables import BlindCounts, RoundVotes, VoteChanges, arm_tables
+from ..ratings.run_tables import ArmJudges, BlindCounts, RoundVotes, VoteChanges, arm_tables
 from ..report.section import Section
 from ..statistics.draws import Draws
 from ..studies.deliberated_arms import weigh
@@ -55,6 +55,8 @@ class RunFindings:
     """Juries made of the seats' own first ballots; None where there is not enough for any."""
     table: pd.DataFrame
     """One row for each arm, cheapest first: how it is made, what it earned on either part of the cases, what it took."""
+    judges: pd.DataFrame
+    """By `arm` the `models` that judged, with the versions that their providers stated."""
     trials: pd.DataFrame
     paid: Cost
     """What was really paid, for all arms together."""
@@ -326,6 +328,7 @@ def _findings(
         arms=found,
         jurors=jurors,
         table=_arms_table(store, study, found),
+        judges=arm_tables(store, ArmJudges())[0],
         trials=trials_table(folder),
         paid=store.cost(),
         alone=sum(each.cost.calls for arm in store.arms() for each in store.transcripts(arm)),

@@ -276,6 +276,11 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
             title="What agreement costs",
             lead=f"Cost is in {found.arms.unit}. Chosen on {len(study.selection)} cases; held out: {held_out}.",
         ),
+        Section(
+            "judges",
+            "Who judged",
+            tuple(f"{row['arm']} was judged by {row['models']}." for row in records(found.judges)),
+        ),
         _seats_section(
             found.jurors, {words: figure for words, figure in drawn.items() if words not in frontier}
         ),

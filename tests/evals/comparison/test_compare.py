@@ -307,6 +307,7 @@ def test_the_report_holds_the_numbers_of_json(run: Path, people: pd.DataFrame, t
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert " was judged by " in text
     page = PageNumbers()
     page.feed(text)
 

@@ -69,6 +69,7 @@ def test_the_page_stands_alone_and_its_numbers_are_those_of_the_json(
 ) -> None:
     run, found, _ = reported
     page = (run / "report/report.html").read_text()
+    assert " was judged by " in page
     with (run / "report/tables/arms.csv").open() as handle:
         rows = list(csv.DictReader(handle))
 
