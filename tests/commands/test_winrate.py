@@ -28,7 +28,7 @@ from venire.evals.audits.win_rates import (
     win_rates_sentences,
 )
 from venire.evals.ratings.preferences import load_preferences
-from venire.evals.statistics.bradley_terry import bradley_terry
+from venire.evals.statistics.bradley_terry import bradley_terry, length_controlled
 from venire.evals.statistics.proportion import win_rate
 
 
@@ -372,7 +372,10 @@ def test_every_record_is_what_counting_one_comparison_after_another_gives(seed: 
             (shares == each).sum() for each in (1, 0.5, 0)
         )
         counted = (shares == 1).astype(float) if ties == "separate" else shares
-        wanted = win_rate(counted, np.unique([group for _, group, _ in mine], return_inverse=True)[1])
+        cluster = np.unique([group for _, group, _ in mine], return_inverse=True)[1]
+        wanted = win_rate(counted, cluster)
+        equal = length_controlled(shares, np.array([length for _, _, length in mine]), cluster)
+        assert record.controlled.value == pytest.approx(equal.value, nan_ok=True)
         assert (record.rate.value, record.rate.se, record.rate.n) == pytest.approx(
             (wanted.value, wanted.se, wanted.n), nan_ok=True
         )
@@ -383,10 +386,10 @@ def test_every_record_is_what_counting_one_comparison_after_another_gives(seed: 
 def test_the_table_the_sentences_and_the_document_say_the_same() -> None:
     table = random_preferences(1)
     found = win_rates(table)
-    shown = win_rates_answer(found, 2).tables[""]
+    shown, strengths = win_rates_answer(found, 2).tables.values()
     document = win_rates_json("f.csv", found, 2)
 
-    assert list(shown.columns) == ["system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", "at equal length", "Bradley-Terry", "Davidson"]  # fmt: skip
+    assert list(shown.columns) == ["system", "against", "win rate", "SE", "95% interval", "won", "tied", "lost", "at equal length"]  # fmt: skip
     assert len(shown) == 3 + 6 and list(shown["system"][shown["against"] == "all"]) == [r.system for r in found.systems]  # fmt: skip
     for row in shown.to_dict("records"):
         kept = document["systems"][row["system"]] if row["against"] == "all" else next(p for p in document["pairs"] if (p["system"], p["against"]) == (row["system"], row["against"]))  # fmt: skip
@@ -396,7 +399,10 @@ def test_the_table_the_sentences_and_the_document_say_the_same() -> None:
         assert [row[name] for name in ("won", "tied", "lost")] == [str(kept[name]) for name in ("wins", "ties", "losses")]  # fmt: skip
         equal = kept["length_controlled"]["value"]
         assert row["at equal length"] == ("" if equal is None else f"{100 * equal:.2f}%")
-        assert bool(row["Bradley-Terry"]) == bool(row["Davidson"]) == (row["against"] == "all")
+    assert list(strengths["system"]) == [record.system for record in found.systems]
+    for row in strengths.to_dict("records"):
+        assert row["Bradley-Terry"].startswith(f"{found.strengths[row['system']].value:.2f}")
+        assert row["Davidson"].startswith(f"{found.davidson[row['system']].value:.2f}")
     for name, record in document["systems"].items():
         assert record["bradley_terry"]["value"] == found.strengths[name].value
         assert record["davidson"]["value"] == found.davidson[name].value
@@ -419,6 +425,12 @@ def test_two_systems_have_one_row_each_and_a_half_is_a_tie_but_for_rounding() ->
     assert list(shown["against"]) == ["all", "all"]
 
     once = rows.drop_duplicates(["case", "judge"])
+    found = win_rates(once)
+    (x,) = [record for record in found.systems if record.system == "x"]
+    apart = found.davidson["x"].value - found.davidson["y"].value
+    assert apart == pytest.approx(math.log(x.wins / x.losses), abs=1e-5)
+    nu = x.ties / math.sqrt(x.wins * x.losses)
+    assert found.tie_odds.value == pytest.approx(math.log(nu), abs=1e-5)
     nearly = once.assign(share=once["share"].where(once["share"] != 0.5, 0.5 + 1e-14))
     assert win_rates(nearly, ties="drop").dropped == win_rates(once, ties="drop").dropped > 0
     likely = rows.assign(share=0.6)
