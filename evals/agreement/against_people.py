@@ -93,7 +93,9 @@ def _on_scale(grid: Matrix, scale: Scale) -> tuple[Matrix, str]:
     moved_count = int((legal != grid.values).sum())
     if not moved_count:
         return grid, ""
-    return replace(grid, values=legal), f"{moved_count} scores between two values were moved to the nearest"
+    return replace(
+        grid, values=legal
+    ), f"{moved_count} scores between two values of the scale were moved to the nearer value"
 
 
 def _with(estimate: Estimate, note: str) -> Estimate:

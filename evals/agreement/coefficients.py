@@ -133,7 +133,7 @@ class Coefficient:
             return "needs values of zero or more"
         distinct = int(values.nunique())
         if self.counts_values and distinct > MANY_VALUES:
-            return f"needs values that recur; there are {distinct} distinct ones"
+            return f"needs values that occur repeatedly; the ratings have {distinct} different values"
         return ""
 
 
@@ -230,20 +230,26 @@ def _candidates(
     candidates: list[tuple[str, str]] = []
     if share >= DOMINANT and (unordered or short):
         name = "ac1" if unordered else "ac2"
-        candidates.append((name, f"one value is {share:.0%} of all ratings, where kappa and alpha collapse and {name.upper()} does not"))  # fmt: skip
+        candidates.append((name, f"one value makes up {share:.0%} of all ratings; kappa and alpha then collapse, but {name.upper()} does not"))  # fmt: skip
     if unordered:
         if complete and raters == 2:
-            candidates.append(("kappa", "categories without an order, beyond what both raters' habits give by chance"))  # fmt: skip
+            candidates.append(("kappa", "categories without an order; kappa is the agreement beyond chance, given how often each rater uses each category"))  # fmt: skip
         if complete and raters > 2:
             candidates.append(("fleiss", "categories without an order, more than two raters"))
-        return [*candidates, ("alpha_nominal", "alpha takes any number of raters and missing ratings")]
+        return [
+            *candidates,
+            (
+                "alpha_nominal",
+                "categories without an order; alpha allows any number of raters and missing ratings",
+            ),
+        ]
     if short:
         if complete and raters == 2:
-            candidates.append(("kappa_quadratic", "an ordered scale: a miss by two counts four times a miss by one"))  # fmt: skip
-        return [*candidates, ("alpha_ordinal", "an ordered scale whose steps need not be equal; alpha takes any number of raters and missing ratings")]  # fmt: skip
+            candidates.append(("kappa_quadratic", "an ordered scale; a difference of two steps counts four times as much as a difference of one step"))  # fmt: skip
+        return [*candidates, ("alpha_ordinal", "an ordered scale whose steps need not be equal; alpha allows any number of raters and missing ratings")]  # fmt: skip
     if complete:
-        candidates.append(("icc2", "numbers with equal steps, absolute agreement of one rating by raters who stand for others like them; where their mean is used, report icc2k too"))  # fmt: skip
-    return [*candidates, ("alpha_interval", "numbers with equal steps; alpha takes missing ratings")]
+        candidates.append(("icc2", "numbers with equal steps; icc2 is the absolute agreement of single ratings and treats the raters as a sample. If you use their mean, report icc2k too"))  # fmt: skip
+    return [*candidates, ("alpha_interval", "numbers with equal steps; alpha allows missing ratings")]
 
 
 _SIGNED = (-1.0, 1.0)

@@ -225,7 +225,7 @@ def _estimates_json(estimates: Estimates) -> dict[str, dict[str, object]]:
 
 HEADS = {
     "coefficient": "coefficient", "value": "value", "low": "low", "high": "high", "n": "n",
-    "band": "reads as", "band_source": "says", "method": "method", "note": "",
+    "band": "interpretation", "band_source": "according to", "method": "method", "note": "",
 }  # fmt: skip
 
 
@@ -234,12 +234,12 @@ def agreement_page(agreement: Agreement) -> str:
     rows = agreement.table
     names = ["overall", *agreement.attributes]
     raters = agreement.raters
-    columns = {"attribute": "attribute", "rater": "rater", "n": "ratings", "severity": "severity", "rise": "alpha would rise by",
+    columns = {"attribute": "attribute", "rater": "rater", "n": "ratings", "severity": "severity", "rise": "rise in alpha if left out",
                "low": "low", "high": "high", "outlier": "outlier", "note": ""}  # fmt: skip
     outliers = [f"{row['rater']} ({row['attribute']})" for row in raters.to_dict("records") if row["outlier"]]
     verdict = f"Outliers: {', '.join(outliers)}." if outliers else "No rater is an outlier by this rule."
     rule = (
-        "Severity is the mean distance above the others on the same cases. An outlier is a rater without whom "
+        "Severity is the mean distance of a rater's scores above those of the other raters on the same cases. An outlier is a rater without whom "
         "Krippendorff's alpha would rise by 0.05 or more, with an interval above zero."
     )
     body = [section("What to report", items(report_lines(agreement), "said"))]
@@ -252,16 +252,14 @@ def agreement_page(agreement: Agreement) -> str:
     if agreement.notes:
         body.append(section("notes", items(agreement.notes, "notes")))
     cases = max((e.n for e in agreement.overall.values() if not math.isnan(e.value)), default=0)
-    subtitle = (
-        f"up to {cases} rated units; 95% intervals; a band is named only if the whole interval lies in it"
-    )
+    subtitle = f"up to {cases} rated units; 95% intervals; a value is interpreted only if its whole interval lies in one band"
     return page("Agreement of raters", subtitle, body)
 
 
 def agreement_table(agreement: Agreement, *, every: bool = False) -> Table:
     """Each attribute's coefficients that fit its level (or `every` one) as far as they are defined, with the band that the whole interval falls in; grey, with how
     few cases there are, where they are few."""
-    table = plain_table("attribute", "coefficient", "value", "n", "reads as")
+    table = plain_table("attribute", "coefficient", "value", "n", "interpretation")
     for name, estimates in {**agreement.attributes, OVERALL: agreement.overall}.items():
         level = agreement.levels.get(name, "")
         chosen = {choice.coefficient for at, choice in agreement.report.items() if at == name}
@@ -304,7 +302,7 @@ def report_lines(agreement: Agreement) -> list[str]:
 
 def raters_table(agreement: Agreement) -> Table:
     """Each rater's harshness, and how much alpha would rise without them."""
-    table = plain_table("attribute", "rater", "ratings", "severity", "alpha would rise by", "outlier")
+    table = plain_table("attribute", "rater", "ratings", "severity", "rise in alpha if left out", "outlier")
     for row in agreement.raters.to_dict("records"):
         rise = (
             interval_words(row["rise"], row["low"], row["high"])

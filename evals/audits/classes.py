@@ -171,7 +171,7 @@ def _sentences(
             doubt = "" if gain.low > 0 or gain.high < 0 else ", which is not statistically significant"
             comparative = "more" if gain.value >= 0 else "less"
             size = f"{abs(gain.value):.3f} {comparative}" + ("" if math.isnan(gain.low) else f" ({gain.low:+.2f} to {gain.high:+.2f})")  # fmt: skip
-            yield f"{name}: {rater.name} earns {size} a case than {constant!r}{doubt}."
+            yield f"{name}: {rater.name} earns {size} per case than {constant!r}{doubt}."
     if constant:
         earnings = [
             f"{rater.name} earns {scored[rater.name]['reward'].value:.3f}"
@@ -179,8 +179,8 @@ def _sentences(
             if rater.kind in ("constant", "ceiling")
         ]
         people = [f"{r.name} {scored[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
-        people_words = f"; people against each other: {', '.join(people)}" if people else ""
-        yield f"{name}, by its costs: {', '.join(earnings)}{people_words}. The best constant answer is {constant!r}."
+        people_words = f"; people, each against the others: {', '.join(people)}" if people else ""
+        yield f"{name}, mean reward by its costs: {', '.join(earnings)}{people_words}. The best constant answer is {constant!r}."
 
 
 def _class_counts(counts: IntArray, place: int) -> dict[str, int]:

@@ -163,7 +163,7 @@ def _cells(e: Estimate) -> dict[str, object]:
 def _spearman(pair_values: FloatArray, known_rho: float | None) -> tuple[float, str]:
     """Spearman's rho of two columns, unless it is known, and why it is NaN."""
     if len(pair_values) < LEAST:
-        return np.nan, f"{len(pair_values)} cases have both; {LEAST} are needed"
+        return np.nan, f"{len(pair_values)} cases have both scores; {LEAST} cases are needed"
     if not np.ptp(pair_values, axis=0).all():
         return np.nan, "the same value for every case, so there is nothing to correlate"
     return float(_table(_ranks(pair_values))[0]) if known_rho is None else known_rho, ""
@@ -282,7 +282,7 @@ def consistency_section(marks: Marks) -> Section:
     """The correlations among attributes, evaluator by evaluator, and whether anyone's are a halo."""
     names = marks.attributes()
     if len(names) < 2:
-        reason = "Internal consistency needs two attributes with an order, and there is one."
+        reason = "Internal consistency needs two or more attributes with ordered values."
         return Section("consistency", TITLE, (reason,))
     rho_table, summary = correlations(marks), halo(marks)
     arm_rows = summary[summary["kind"].isin(["jury", "single judge"])]
@@ -294,19 +294,19 @@ def consistency_section(marks: Marks) -> Section:
     return Section(
         "consistency",
         TITLE,
-        tuple(sentences) or ("No arm has marks on two attributes of the same cases.",),
+        tuple(sentences) or ("No arm scored two attributes of the same cases.",),
         {"halo": summary, "correlations": rho_table},
         {
-            "Spearman's rho between every two attributes, evaluator by evaluator, with high as good on both.": correlation_figure(
+            "Spearman's rho between every two attributes for each evaluator; a high score is good on both attributes.": correlation_figure(
                 rho_table, names
             )
         },
         (
-            "Internal consistency is Spearman's rho between every two attributes over an evaluator's cases. Attributes are reversed where needed, so that "
+            "Internal consistency is Spearman's rho between every two attributes over an evaluator's cases. Attributes are reversed if needed, so that "
             "high is good. The summary is the mean of these correlations. It is compared with the mean of the people's reference on the same "
             "scores; a person is compared with the other people. The test is a jackknife over cases or groups, and p is Holm-corrected over evaluators. "
-            "There is no test where people's reference averages a different number of answers, because noise lowers correlations. "
-            f"No halo is claimed where the mean rho is below {NEAR_ZERO}.",
+            "There is no test if people's reference averages a different number of answers, because noise lowers correlations. "
+            f"No halo is claimed if the mean rho is below {NEAR_ZERO}.",
         ),
         (*marks.notes, *notes),
     )
@@ -328,9 +328,9 @@ def _sentence(row: dict[Any, Any]) -> str:
     if not row["p_holm"] < LEVEL:
         return f"{row['evaluator']}'s attributes are not shown to correlate more or less than people's attributes do: {size}."
     if row["difference"] > 0 and row["mean"] < NEAR_ZERO:
-        return f"{row['evaluator']}'s attributes correlate slightly more than people's, too little for a halo effect: {size}."
+        return f"{row['evaluator']}'s attributes correlate slightly more than people's, but too weakly for a halo effect: {size}."
     if row["difference"] > 0:
-        return f"{row['evaluator']}'s attributes correlate more than people's, as a halo effect would make them: {size}."
+        return f"{row['evaluator']}'s attributes correlate more than people's, which is what a halo effect looks like: {size}."
     return f"{row['evaluator']}'s attributes correlate less than people's: {size}."
 
 

@@ -137,7 +137,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     }
     caption = (
         "Left, the share of wrong cases found against the share reviewed, lowest score first (dashed: random order). Right, the "
-        "probability that a case is wrong by its mean score, with Wilson's intervals."
+        "probability that a case is wrong, by its mean score, with Wilson's intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if curves else {}
     attribute_words = ", ".join(label.attributes) or "all attributes with an order"

@@ -84,7 +84,7 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     if not note and np.isnan(number.kish):
         note = "the jurors' errors are so different that no number of independent votes is as good"
     elif not note and number.kish > len(names):
-        note = f"worth more than their number, because their being right is negatively correlated ({number.correlation:.2f})"
+        note = f"the jurors are worth more independent votes than there are jurors, because their being right is negatively correlated ({number.correlation:.2f})"
     return EffectiveVotes(
         len(names),
         len(wide),
@@ -241,7 +241,7 @@ def independence_section(
     if most is not None and len(sentences) > most:
         sentences = [
             *sentences[:most],
-            f"{len(sentences) - most} more juries and attributes are in the table.",
+            f"The table has {len(sentences) - most} more juries and attributes.",
         ]
     return Section(
         name="independence",
@@ -250,7 +250,7 @@ def independence_section(
         tables={"rounds": table},
         methods=(
             "Effective votes are computed from the correlations between jurors' being right: by Kish's formula, and as the participation ratio of the eigenvalues. "
-            "Beside the majority stands how often a majority of equally good jurors would be right if their errors were independent (Condorcet).",
+            "The majority is compared with how often a majority of equally good jurors would be right if their errors were independent (Condorcet).",
         ),
         notes=tuple(f"{row['arm']}, {row['attribute']}, round {row['round']}: {row['note']}" for row in table.to_dict("records") if row["note"]),
     )  # fmt: skip
@@ -260,13 +260,13 @@ def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first_round, last_round = rows.iloc[0], rows.iloc[-1]
     sentence = (
         f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes, because they tend to be right on the same cases (Kish; by eigenvalues {_votes(last_round['eigenvalues'])}). The "
-        f"majority is right in {_share(last_round['majority'])} of {last_round['cases']} cases; independent jurors would reach {_share(last_round['independent'])}."
+        f"majority is right in {_share(last_round['majority'])} of {last_round['cases']} cases; with independent jurors it would be right in {_share(last_round['independent'])}."
     )
     if len(rows) == 1:
         return sentence
     right_to_wrong, wrong_to_right = int(rows["right_to_wrong"].sum()), int(rows["wrong_to_right"].sum())
     return (
-        f"{sentence} Before deliberation they were worth {_votes(first_round['kish'])} and right on {_share(first_round['majority'])}; {wrong_to_right} {'vote' if wrong_to_right == 1 else 'votes'} went from wrong "
+        f"{sentence} Before deliberation they were worth {_votes(first_round['kish'])} independent votes, and the majority was right in {_share(first_round['majority'])} of cases. In deliberation {wrong_to_right} {'vote' if wrong_to_right == 1 else 'votes'} went from wrong "
         f"to right and {right_to_wrong} from right to wrong."
     )
 

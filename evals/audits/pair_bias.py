@@ -24,7 +24,7 @@ from .win_rates import STRENGTHS, Record, Ties, WinRates, win_rates, win_rates_a
 EFFECTS = ("position", "label", "length")
 SEATS = "all seats"
 _FIXED = "not identifiable: output A was always shown first, so position and label cannot be separated"
-_NOBODY = "not identifiable: the seats were shown the outputs in different orders"
+_NOBODY = "not identifiable: the jurors were shown the outputs in different orders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def pair_sentences(report: PairReport) -> list[str]:
             if each.defined and bias.p_holm[effect] < LEVEL:
                 what = "the output shown first" if effect == "position" else "the output called A"
                 told.append(
-                    f"{bias.who} ({bias.stage}): between equals {what} is preferred {expit(each.value):.0%} of the time where it is no tie (p = {bias.p_holm[effect]:.3g})."
+                    f"{bias.who} ({bias.stage}): between two equal outputs, {what} is preferred in {expit(each.value):.0%} of the judgements that are not ties (p = {bias.p_holm[effect]:.3g})."
                 )
     reasons = {
         getattr(bias, effect).note: f"{bias.who}, {effect}"
@@ -268,11 +268,11 @@ def pair_sentences(report: PairReport) -> list[str]:
     told += [f"{where}: {note}." for note, where in reasons.items()]
     if report.circles.triples:
         told.append(
-            f"{report.circles.circles} of {report.circles.triples} triples of systems are circular (a over b over c over a); a quarter would be by chance."
+            f"{report.circles.circles} of {report.circles.triples} triples of systems are circular (a over b over c over a); by chance a quarter of them would be."
         )
     if report.equal:
         told.append(
-            f"{report.equal} {'pair is' if report.equal == 1 else 'pairs are'} of two equal outputs; a preference there can only come from order or label."
+            f"{report.equal} {'pair consists' if report.equal == 1 else 'pairs consist'} of two equal outputs; a preference between equal outputs can only come from order or label."
         )
     return told
 

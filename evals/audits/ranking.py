@@ -74,7 +74,9 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
                 subset=["system", "before", "people"]
             )
             if scored["system"].nunique() < 2:
-                notes.append(f"{arm} and people scored {by!r} of fewer than two systems: not ranked")
+                notes.append(
+                    f"{arm} is not ranked by {by!r}: fewer than two systems were scored by both {arm} and people"
+                )
                 continue
             ranks_of_arm = ranking(scored, seed=draws.seed, resamples=draws.resamples)
             ranks.append(ranks_of_arm.assign(arm=arm, by=by))
@@ -88,7 +90,7 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
     thin = all_ranks[all_ranks["n"] < FEW]
     if len(thin):
         names = ", ".join(dict.fromkeys(thin["system"]))
-        notes.append(f"fewer than {FEW} cases, so a rank without an interval: {names}")
+        notes.append(f"ranked without an interval, because they have fewer than {FEW} cases: {names}")
     keys = ["arm", "by"]
     return Section(
         name="ranking",
@@ -99,8 +101,8 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
             "agreement": agreed[[*keys, *(c for c in agreed if c not in keys)]],
         },
         figures={
-            "Rank of each system by people, by the arm before and after calibration, with the middle 95% of ranks over resamples; "
-            "hollow: too few cases for an interval.": ranks_figure(all_ranks)
+            "Rank of each system by people, by the arm before and after calibration, with the middle 95% of ranks over resamples. "
+            "A hollow dot has too few cases for an interval.": ranks_figure(all_ranks)
         },
         methods=(
             "Systems are ranked on the cases that both the arm and people scored, by the mean of each composite. Without a composite, the "
@@ -142,12 +144,14 @@ def _sentences(all_ranks: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
                 f"{arm} ranks {as_is['systems']} systems by {by}; Kendall's tau with people's ranking is undefined: {as_is['note']}."
             )
             continue
-        calibrated = "" if pd.isna(calibrated_row["tau"]) else f", {_tau_words(calibrated_row)} calibrated"
+        calibrated = (
+            "" if pd.isna(calibrated_row["tau"]) else f", or {_tau_words(calibrated_row)} after calibration"
+        )
         tied = int(arm_ranks[arm_ranks["side"] == "before"]["tied"].sum())
         sentences.append(
             f"{arm} ranks {as_is['systems']} systems by {by} with a Kendall's tau of {_tau_words(as_is)} with people's ranking"
-            f"{calibrated}. {_top(arm_ranks, str(arm))} By people's own scores {sure} of {len(people)} ranks are certain to within one place"
-            + (f"; {arm} ties {tied} of them." if tied else ".")
+            f"{calibrated}. {_top(arm_ranks, str(arm))} In people's ranking, {sure} of {len(people)} ranks are certain to within one place"
+            + (f"; {arm} ties {tied} of the systems." if tied else ".")
             + (" With so few systems, tau can take only a few values." if as_is["systems"] < 5 else "")
         )
     return sentences
@@ -170,7 +174,7 @@ def _top(arm_ranks: pd.DataFrame, arm: str) -> str:
     }
     if leaders["before"] == leaders["people"]:
         return f"Both put {' and '.join(leaders['people'])} first."
-    return f"People put {' and '.join(leaders['people'])} first, {arm} {' and '.join(leaders['before'])}."
+    return f"People put {' and '.join(leaders['people'])} first; {arm} puts {' and '.join(leaders['before'])} first."
 
 
 RANKING = Audit("ranking", lambda inputs, draws: ranking_section(inputs.evidence, inputs.scores, draws), 10)

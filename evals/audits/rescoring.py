@@ -60,11 +60,13 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
     if evidence.rescored.empty:
         return None
     names = sorted(set(evidence.rescored["rater"]))
-    title = "Against a panel that re-scored"
+    title = "Comparison with a second panel of people"
     parts = [against_panel(evidence, arm, rows, draws) for arm, rows in scores.items()]
     wins = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     silent = [arm for arm, part in zip(scores, parts, strict=True) if part.empty]
-    notes = [f"{arm} shares no case with people and the second panel: not compared" for arm in silent]
+    notes = [
+        f"{arm} is not compared: no case was scored by {arm}, people and the second panel" for arm in silent
+    ]
     if wins.empty:
         sentence = f"The second panel ({', '.join(names)}) shares no scored case with an arm and the first panel, so nothing is compared."
         return Section("rescore", title, (sentence,), notes=tuple(notes))
@@ -182,7 +184,7 @@ def _sentence(arm: str, wins: pd.DataFrame) -> str:
 def _win(row: Mapping[Hashable, Any], measure: str) -> str:
     if pd.isna(row["win_rate"]):
         return f"{WORDS[measure]} undefined"
-    clear = " (clearly)" if row["low"] > 0 else " (clearly not)" if row["high"] < 0 else ""
+    clear = " (clearly nearer)" if row["low"] > 0 else " (clearly further away)" if row["high"] < 0 else ""
     return f"{WORDS[measure]} {row['win_rate']:.0%}{clear}"
 
 

@@ -87,7 +87,7 @@ def load_families(path: Path) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(each, str | int) for each in found.values()):
         raise InvalidFile(
             f"{path}: not a mapping of names to families",
-            remedy="write one `name or pattern: family` a line, such as `house-model-*: openai`",
+            remedy="write one `name or pattern: family` on each line, such as `house-model-*: openai`",
         )
     return {str(name): str(each) for name, each in found.items()}
 
@@ -363,7 +363,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
     if rest and len(sentences) == 1:
         largest = max(rest, key=lambda row: abs(row["value"]))
         sentences.append(
-            f"It is not statistically significant on any single attribute; it is largest on {largest['attribute']} ({largest['value']:+.2f} points)."
+            f"Self-preference is not statistically significant on any single attribute. It is largest on {largest['attribute']} ({largest['value']:+.2f} points)."
         )
     sentences += [_sentence(row) for row in jurors if row["p_holm"] < LEVEL]
     for model, words in FIXED_WORDS.items():
@@ -394,7 +394,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
 
 FIXED_WORDS = {
     AS_000: "By the published model (case random, juror fixed):",
-    WITHIN: "Within cases, of these systems alone:",
+    WITHIN: "By the model within cases (for these systems only):",
 }
 
 
@@ -405,7 +405,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         return f"Self-preference{whose} on {row['attribute']} cannot be tested: {row['note']}."
     size = (
         f"{row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
-        f"were of the juror's own provider, Holm-corrected {p_words(row['p_holm'])})"
+        f"were given to the juror's own provider, Holm-corrected {p_words(row['p_holm'])})"
     )
     on = f"{row['attribute']}: {size}."
     if not row["p_holm"] < LEVEL:

@@ -237,16 +237,16 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     )
     methods = (
         f"A severe error is a score that is better than people's reference by {severity.margin:.0%} of the scale or more, on a case that people call harmful. "
-        f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). The row overall counts each case once, "
+        f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). The row 'overall' counts each case once, "
         f"by {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another treats the two posteriors as independent, although the cases are the "
-        "same. McNemar's exact test, beside it, does not. Errors that jurors share are compared with chance: each juror's errors are dealt "
+        "same. McNemar's exact test, given beside it, does not treat them as independent. Errors that jurors share are compared with chance: each juror's errors are dealt "
         f"to the harmful cases at random, {draws.resamples} times, seed {draws.seed}."
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )
     if not overall["harmful"].any():
         by = "" if severity.attribute is None else f" by {severity.attribute}"
-        reason = f"People call no case harmful{by} that anybody judged, so severe errors cannot be counted."
+        reason = f"None of the judged cases is harmful{by} according to people, so severe errors cannot be counted."
         return Section("severe", "Severe errors: harm called safe", (reason,), tables, methods=methods)
     sentences = [
         _rate(row, severity.attribute)
@@ -260,9 +260,7 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         rows = between[(between["first"] == arm) & between["second"].isin(marks.people)]
         sentences += _against_people(arm, rows.to_dict("records"))
     sentences += [_together(row) for row in juries.to_dict("records") if row["harmful"]]
-    caption = (
-        "Share of the cases people call harmful that each evaluator calls safe, with 95% posterior intervals."
-    )
+    caption = "Share of the cases called harmful by people that each evaluator calls safe, with 95% posterior intervals."
     return Section(
         "severe",
         "Severe errors: harm called safe",
@@ -315,8 +313,8 @@ def _together(row: dict[Any, Any]) -> str:
     p = row["p"]
     verb = "fail together" if p < LEVEL else "are not shown to fail together"
     return (
-        f"The jurors of {row['arm']} {verb}. Some juror failed on {row['any']} cases and most jurors on {row['most']}; "
-        f"if they were independent, most would fail on {row['expected']:.1f} ({p_words(p)})."
+        f"The jurors of {row['arm']} {verb}. At least one juror failed on {row['any']} cases, and most jurors failed on {row['most']}; "
+        f"if jurors failed independently, most would fail on {row['expected']:.1f} ({p_words(p)})."
     )
 
 

@@ -159,7 +159,9 @@ def enough_repeats(evidence: Evidence) -> pd.DataFrame:
             rows.append((judge, attribute, k, np.nan, "cases differ no more than repeats do"))
         else:
             fewest = max(1, int(np.ceil(RELIABLE / (1 - RELIABLE) * repeat_variance / between - 1e-9)))
-            rows.append((judge, attribute, k, float(fewest), "more than were made" if fewest > k else ""))
+            rows.append(
+                (judge, attribute, k, float(fewest), "more repeats than were made" if fewest > k else "")
+            )
     return pd.DataFrame(rows, columns=ENOUGH)
 
 
@@ -214,7 +216,7 @@ def convergence_figure(curves: pd.DataFrame) -> Figure:
         judge_curves = curves[curves["judge"] == judge]
         repeats = int(judge_curves["repeats"].max())
         ticks = tuple(Tick(m, str(m)) for m in range(2, repeats + 1, max(1, repeats // 8)))
-        x = Axis(2.0, max(3.0, float(repeats)), ticks, "repeats; upwards, SD within a case")
+        x = Axis(2.0, max(3.0, float(repeats)), ticks, "repeats (vertical axis: SD within a case)")
         panel = Panel(x, y, 300, 180, title=clip(judge, 40))
         for number, attribute in enumerate(attributes):
             _add_scatter(panel, judge_curves[judge_curves["attribute"] == attribute], number)
@@ -236,7 +238,7 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
     """How far repeats scatter, against people's scatter, and how many repeats are enough."""
     by_case = scatter(evidence)
     if set(by_case["judge"]) <= {PEOPLE}:
-        reason = "No seat judged a case twice, so stability cannot be measured: run a single judge with `repeats` of 2 or more."
+        reason = "No juror judged a case twice, so stability cannot be measured: run a single judge with `repeats` of 2 or more."
         return Section("stability", TITLE, (reason,))
     pooled = pooling(evidence.questions).names
     judges = judges_scatter(by_case, evidence.groups)
@@ -249,15 +251,15 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
         *(_enough(str(judge), rows) for judge, rows in enough.groupby("judge", sort=False)),
     ]
     figures = {
-        "The scatter that so many repeats show, with the range of 95% of choices of them; where it is flat and narrow, "
-        "more repeats would not change it.": convergence_figure(curve)
+        "SD within a case by number of repeats; the band holds 95% of the ways to choose that many repeats. If the line is flat and the "
+        "band narrow, more repeats would not change the SD.": convergence_figure(curve)
     }
     tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
     methods = (
         "Stability is measured on repeats in which nothing was changed. A judge's SD is the square root of its mean variance within a case (n - 1), "
         "with a jackknife interval over cases or groups. Two judges are compared by the jackknife of their difference. The table also has the "
-        "mean SD and the mean CV (SD divided by mean) of the cases. For people it is the spread among those who rated the same case. "
-        f"Enough repeats are the fewest whose mean has a reliability of {RELIABLE:g} by the Spearman-Brown formula. Overall pools "
+        "mean SD and the mean CV (SD divided by mean) of the cases. For people, the SD is the spread among those who rated the same case. "
+        f"Enough repeats are the fewest whose mean has a reliability of {RELIABLE:g} by the Spearman-Brown formula. 'Overall' pools "
         f"the attributes that share a scale ({', '.join(pooled)}).",
     )
     return Section("stability", TITLE, tuple(sentences), tables, figures, methods)
@@ -274,8 +276,8 @@ def _judge(judge: str, rows: Any) -> str:
 
 def _steadier(row: dict[Any, Any]) -> str:
     if row["difference"] != row["difference"]:
-        return f"{row['first']} and {row['second']} cannot be compared in stability: {row['note']}."
-    size = f"SD {row['difference']:+.2f} ({interval_phrase(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
+        return f"{row['first']} and {row['second']} cannot be compared by stability: {row['note']}."
+    size = f"difference in SD {row['difference']:+.2f} ({interval_phrase(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
     size += f", Holm-corrected {p_words(row['p_holm'])})" if row["p_holm"] == row["p_holm"] else ")"
     if not row["p_holm"] < LEVEL:
         return f"{row['first']} is not shown to scatter more or less than {row['second']}: {size}."
@@ -292,7 +294,7 @@ def _enough(judge: str, rows: Any) -> str:
     repeat_words = "1 repeat is" if neediest["enough"] == 1 else f"{neediest['enough']:.0f} repeats are"
     sentence = f"{repeat_words} enough for {judge} on every attribute"
     beyond = (
-        f"; {repeats_made} were made, so that is an extrapolation"
+        f"; {repeats_made} repeats were made, so this is an extrapolation"
         if neediest["enough"] > repeats_made
         else f" ({repeats_made} were made)"
     )

@@ -104,7 +104,7 @@ def alternative_annotator(
         none = "no case was rated by the jury and two people"
         return AlternativeAnnotator(table, epsilon, math.nan, math.nan, note=none)
     warning = (
-        f"fewer than {FEWEST_CASES} cases with some person: the t test is rough there"
+        f"some people have fewer than {FEWEST_CASES} cases: the t test is only approximate for them"
         if (table["n"] < FEWEST_CASES).any()
         else ""
     )
@@ -225,14 +225,14 @@ def stand_in_section(evidence: Evidence, draws: Draws) -> Section | None:
 def stand_in_sentence(arm: str, attribute: str, found: AlternativeAnnotator) -> str:
     """What the test says of an arm; where it does not pass, with the power."""
     size = (
-        f"it is close enough to the other people in place of {found.winning_rate:.0%} of {len(found.people)} people "
-        f"(epsilon {found.epsilon:g}; at least as close as the person on {found.advantage:.0%} of cases)"
+        f"it is close enough to the other people to replace {found.winning_rate:.0%} of {len(found.people)} people "
+        f"(epsilon {found.epsilon:g}; at least as close as the replaced person on {found.advantage:.0%} of cases)"
     )
     if found.passed:
         return f"{arm} can replace a person on {attribute}: {size}."
     return (
         f"{arm} is not shown to be as good as a person on {attribute}: {size}. "
-        f"A jury exactly as good would pass in {found.power:.0%} of studies of this size."
+        f"A jury exactly as good as a person would pass in {found.power:.0%} of studies of this size."
     )
 
 

@@ -114,8 +114,10 @@ def _disagreement(
             "apart"
         ), f"{attribute}: votes from {_number(lowest.value)} to {_number(highest.value)}"
     jurors = " and ".join(score.juror for score in cast if score.mark == lowest.mark)
-    words = f"{jurors} gave {_number(lowest.value)}, the verdict is {_number(verdict.value)}"
-    return ORDER.index("risk"), f"{attribute}: {words}; a severe error if {jurors} is right"
+    words = f"{jurors} gave {_number(lowest.value)}, but the verdict is {_number(verdict.value)}"
+    return ORDER.index(
+        "risk"
+    ), f"{attribute}: {words}; if {_number(lowest.value)} is right, that is a severe error"
 
 
 def _number(value: Value) -> str:

@@ -119,7 +119,7 @@ def score_and_error(marks: Marks, arm: str, wrong: pd.Series) -> Estimate:
         lambda values: spearman_statistic(values[:, 0], values[:, 1]) if len(values) else _nothing,
         grid,
         method="Spearman's rho",
-        otherwise="every case is an error, or none, or all scores are the same",
+        otherwise="every case is an error, no case is an error, or all scores are the same",
         transform=FISHER,
     )
 
@@ -270,7 +270,7 @@ def _score_sentence(arm: str, rho: Estimate) -> str:
     size = f"rho {rho.value:+.2f}, {interval_phrase(rho.low, rho.high, '+.2f')}, {p_words(rho.p)}"
     if not rho.p < LEVEL:
         return f"Whether people disagree with {arm} is not shown to depend on how it scores a case ({size})."
-    return f"People disagree with {arm} more often where it scores {'low' if rho.value < 0 else 'high'} ({size})."
+    return f"People disagree with {arm} more often on cases that it scores {'low' if rho.value < 0 else 'high'} ({size})."
 
 
 TRIAGE = Audit(
@@ -295,7 +295,9 @@ def run_triage(
         arm_name = arm or next(iter(juries or arms), None)
         if arm_name is None or arm_name not in arms:
             problem = f"the run has no arm {arm_name!r}" if arm_name else "the run has no arm"
-            raise VenireError(problem, remedy=f"choose one of {', '.join(arms) or 'none: run a jury first'}")
+            raise VenireError(
+                problem, remedy=f"choose one of {', '.join(arms)}" if arms else "run a jury first"
+            )
         evidence = None if human is None else gather(store, human, rule=reference, rated_only=True)
         signals = _streamed_signals(store, arms, arm_name, severity)
     finally:

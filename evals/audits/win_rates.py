@@ -196,7 +196,7 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
     told = [f"{found.comparisons} comparisons; {tie_rule}."]
     if found.merged:
         told.append(
-            f"{found.merged} of them are two judgements with the order swapped: verdicts that differ are a tie, probabilities are averaged."
+            f"{found.merged} of these comparisons combine two judgements with the order swapped. If the two verdicts differ, the comparison is a tie; probabilities are averaged."
         )
     if lost:
         told.append(f"Left out because they have no preference: {count_words(lost, 'judgement')}.")

@@ -187,13 +187,11 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         else f"Fleiss' kappa is undefined ({fleiss.note})"
     )
     share = (
-        f"; all of them say the same of {same} of the {len(full)} cases that all answered ({same / len(full):.1%})"
+        f"; all of them gave the same answer on {same} of the {len(full)} cases that all of them answered ({same / len(full):.1%})"
         if len(full)
         else ""
     )
-    return row, [
-        f"{name}: {len(answers.people)} people agree among themselves with {words}, {fleiss.n} cases{share}."
-    ]
+    return row, [f"{name}: agreement among {len(answers.people)} people on {fleiss.n} cases: {words}{share}."]
 
 
 def _sentences(
@@ -209,8 +207,8 @@ def _sentences(
             f"{metric} {estimate_phrase(own[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
-            f"{name}: {arm} against the majority of people: {figures}. It said yes rightly {counts['tp']} and wrongly {counts['fp']} times, "
-            f"and no wrongly {counts['fn']} and rightly {counts['tn']} times."
+            f"{name}: {arm} against the majority of people: {figures}. It said yes {counts['tp'] + counts['fp']} times ({counts['tp']} right, "
+            f"{counts['fp']} wrong) and no {counts['tn'] + counts['fn']} times ({counts['tn']} right, {counts['fn']} wrong)."
         )
 
 
@@ -235,7 +233,7 @@ def _conditional(evidence: Evidence) -> tuple[pd.DataFrame, list[str]]:
             for row in rows
             if row["attribute"] == name and row["rater"] == "all"
         )
-        sentences.append(f"{name}, where {conditions}: {shares}; {len(answers)} answers of people.")
+        sentences.append(f"{name}, asked if {conditions}: {shares}; people gave {len(answers)} answers.")
     return pd.DataFrame(rows), sentences
 
 

@@ -71,7 +71,7 @@ def cross_validate(
     if not every.curves_:
         raise TooFewLabels(
             f"no juror of {labelled.arm} has {LEAST} labelled cases in an attribute",
-            remedy="have people score more cases, or calibrate the verdicts as they are (--direct)",
+            remedy="have people score more cases, or calibrate the verdicts directly (--direct)",
         )
     pairs = pd.MultiIndex.from_frame(labelled.votes[["juror", "attribute"]])
     votes = labelled.votes[pairs.isin(list(every.curves_))].reset_index(drop=True)
@@ -134,7 +134,7 @@ def _worse_attributes(scores: pd.DataFrame) -> dict[str, CalibrationChange]:
 
 def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, asked: int) -> list[str]:
     notes = [
-        f"{juror} has {count_words(count, 'labelled case')} of {attribute!r}, fewer than {LEAST}: left out of the calibrated mean there"
+        f"{juror} is left out of the calibrated mean of {attribute!r}: it has {count_words(count, 'labelled case')}, and {LEAST} are needed"
         for (juror, attribute), count in calibrator.cases_.items()
         if (juror, attribute) not in calibrator.curves_
     ]
@@ -143,7 +143,7 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
         (str(juror), str(attribute)): int(count) for juror, attribute, count in uses.itertuples(index=False)
     }
     notes += [
-        f"{juror} gave one score throughout for {attribute!r}: after calibration it is people's mean and does not distinguish cases"
+        f"{juror} gave every case the same score on {attribute!r}: after calibration this score is people's mean and does not distinguish cases"
         for (juror, attribute), count in distinct_by_pair.items()
         if count == 1 and (juror, attribute) in calibrator.curves_
     ]
@@ -169,7 +169,7 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
 
 def _left_alone_notes(left_alone: Mapping[str, CalibrationChange]) -> list[str]:
     return [
-        f"{name!r} is left as it is: calibration would change its RMSE from {error.before.value:.2f} to {error.after.value:.2f} out of fold"
+        f"{name!r} is not calibrated: calibration would change its RMSE from {error.before.value:.2f} to {error.after.value:.2f} out of fold"
         for name, error in left_alone.items()
     ]
 

@@ -233,7 +233,7 @@ class OrdinalCurve(Curve):
         self.levels_, level = np.unique(labels, return_inverse=True)
         if len(self.levels_) > LEVELS:
             raise InvalidRatings(
-                f"the ordinal method has levels, and the labels hold {len(self.levels_)} different values",
+                f"the ordinal method needs a few levels, but the labels have {len(self.levels_)} different values",
                 remedy="use the isotonic or the linear method for a scale of measurements",
             )
         centre, spread = float(scores.mean()), float(scores.std())

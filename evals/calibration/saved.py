@@ -132,7 +132,7 @@ def load_calibration(path: Path | str) -> SavedCalibration:
         detail = error.errors()[0]
         place = ".".join(map(str, detail["loc"])) or "the file"
         raise InvalidFile(
-            f"{path}: no calibration: {place}: {detail['msg']}",
+            f"{path} is not a calibration file: {place}: {detail['msg']}",
             remedy="give a file that `venire calibrate RUN --human RATINGS -o FILE` wrote",
         ) from None
 
@@ -221,8 +221,8 @@ def apply(saved: SavedCalibration, run: Store | Path | str) -> Applied:
         names = [name for name in saved.arms if name in arms]
         if not names:
             raise DoesNotFit(
-                f"the run has the arms {', '.join(arms) or '(none)'}; calibrated were {', '.join(saved.arms)}",
-                remedy="apply it to a run of the same jury",
+                f"the calibration is for {', '.join(saved.arms)}, but the run has the arms {', '.join(arms) or '(none)'}",
+                remedy="apply the calibration to a run of the same jury",
             )
         verdicts, votes = arm_tables(store, ArmRatings(), JurorRatings())
         tables, notes = [], []
@@ -233,7 +233,7 @@ def apply(saved: SavedCalibration, run: Store | Path | str) -> Applied:
             scores, arm_notes = _scores(saved.arms[name], arms[name], arm_verdicts, cast)
             tables.append(scores.assign(arm=name)[COLUMNS])
             notes += arm_notes
-        notes += [f"{name} has no calibration: it is left out" for name in arms if name not in names]
+        notes += [f"{name} is left out, because it has no calibration" for name in arms if name not in names]
     finally:
         if store is not run:
             store.release()
@@ -245,9 +245,9 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
     rubric = saved_rubric(arm)
     if rubric != saved.rubric:
         titles = [f"{r.name} version {r.version}" for r in (rubric, saved.rubric)]
-        difference = " in other words" if titles[0] == titles[1] else ""
+        difference = " with a different text" if titles[0] == titles[1] else ""
         raise DoesNotFit(
-            f"{arm.name} was asked with the rubric {titles[0]}{difference}; the calibration was made for {titles[1]}",
+            f"{arm.name} used the rubric {titles[0]}{difference}; the calibration was made for {titles[1]}",
             remedy="calibrate again on cases scored under this rubric",
         )
     settings: list[tuple[str, object, object]] = [
@@ -269,7 +269,7 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
     if strangers and (saved.direct or len(strangers) == len(arm.jury.seats)):
         raise DoesNotFit(
             f"{arm.name}: no calibration exists for the juror {strangers[0]!r}",
-            remedy="calibrate the jury as it sits now",
+            remedy="calibrate the jury again with its present jurors and settings",
         )
     return [f"{arm.name}: the juror {name!r} was never calibrated and is left out" for name in strangers]
 
@@ -278,7 +278,7 @@ def _another(arm: Arm, setting: str, current: object, earlier: object) -> DoesNo
     former = f"{earlier} with other settings" if current == earlier else earlier
     return DoesNotFit(
         f"{arm.name}: the {setting} is {current}; the calibration was made for {former}",
-        remedy="calibrate the jury as it sits now",
+        remedy="calibrate the jury again with its present jurors and settings",
     )
 
 
@@ -298,13 +298,17 @@ def _scores(
         if curve is not None:
             values[rows.index] = curve.at(pd.to_numeric(rows["value"]).to_numpy(float))
         elif juror in saved.seats:
-            notes.append(f"{arm.name}: {juror} has no curve for {attribute!r} and is left out of it")
+            notes.append(
+                f"{arm.name}: {juror} is left out of {attribute!r}, because it has no calibration curve for it"
+            )
     means = _with_verdicts(jury_means(scored_votes, values), verdicts, saved.left_alone)
     uncalibrated = [name for name in arm.rubric.names if name not in saved.curves]
     if uncalibrated:
         notes.append(f"{arm.name}: not calibrated, and left out: {', '.join(uncalibrated)}")
     if saved.left_alone:
-        notes.append(f"{arm.name}: left as the jury counted it: {', '.join(saved.left_alone)}")
+        notes.append(
+            f"{arm.name}: not calibrated, and kept as the jury counted: {', '.join(saved.left_alone)}"
+        )
     return pd.concat([means, _derived_scores(means, arm.rubric)], ignore_index=True), notes
 
 

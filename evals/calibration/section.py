@@ -119,7 +119,7 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
         f"Calibration takes {arm} further from people, out of fold, on": [
             name for name, error in errors.items() if _direction(error) > 0
         ],
-        f"Calibration does not change {arm}'s error demonstrably on": [
+        f"Calibration is not shown to change {arm}'s error on": [
             name for name, error in errors.items() if _direction(error) == 0
         ],
         f"There are too few cases to test whether calibration helped {arm} on": [
@@ -133,7 +133,7 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
     ]
     sentences += [
         f"Calibration would take {arm} further from people on {name} ({_error(error.row())}), out of fold: its scores were "
-        f"near theirs already, or the labels are too few. {name} is left as it is."
+        f"already near people's, or the labels are too few. So {name} is not calibrated."
         for name, error in crossed.left_alone.items()
     ]
     overall = arm_rows[arm_rows["attribute"] == OVERALL].set_index("measure").to_dict("index")
@@ -148,14 +148,14 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
 
 def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
-    words = f"RMSE {_between(change)}, n = {change['n']} scores"
+    words = f"change in RMSE {_between(change)}, n = {change['n']} scores"
     if math.isnan(_direction(change)):
         return f"Whether {arm}'s verdict should be calibrated directly cannot be tested: {change['note']}."
     if _direction(change) < 0:
-        return f"Calibrating {arm}'s verdict directly comes nearer than calibrating each juror: {words}."
+        return f"Calibrating {arm}'s verdict directly brings it nearer to people than calibrating each juror: {words}."
     if _direction(change) > 0:
-        return f"Calibrating {arm}'s verdict directly comes less near than calibrating each juror: {words}."
-    return f"Calibrating {arm}'s verdict directly, not each juror, makes no demonstrable difference: {words}."
+        return f"Calibrating {arm}'s verdict directly brings it less near to people than calibrating each juror: {words}."
+    return f"Calibrating {arm}'s verdict directly, instead of each juror, is not shown to make a difference: {words}."
 
 
 def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
@@ -181,14 +181,14 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
         f"Labels are the {rule_words(example.labelled.rule)}.",
         f"Scores were calibrated to these labels by {example.calibrator.method} curves, one for each juror and attribute. "
         "Repeats of a judge share one curve. Curves are straight between training scores and clipped to the scale. The jury's calibrated score "
-        "is the mean of its calibrated jurors, where a verdict was reached. Composites are computed from calibrated attributes.",
+        "is the mean of its calibrated jurors, if a verdict was reached. Composites are computed from calibrated attributes.",
         f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}). Cases of one group share a fold, so no "
         "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho ranks scores "
         "within folds, before and after, because every fold has its own curves. Kappa with quadratic "
         "weights uses unrounded scores. Figures over several attributes are computed within each attribute and then pooled, so "
         "differences between the attributes' means do not count as agreement.",
-        "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay as they are.",
-        "Intervals leave out cases or groups of the out-of-fold scores, without fitting again. Where scores are calibrated already, fitting adds a "
+        "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay unchanged.",
+        "Intervals leave out cases or groups of the out-of-fold scores, without fitting again. If scores are already calibrated, fitting adds a "
         "little error, so the true change in RMSE is slightly above zero.",
     )
 
@@ -218,7 +218,7 @@ def _apart(offset: float) -> str:
         return "an unknown distance from"
     if abs(offset) < 0.005:
         return "level with"
-    return f"{abs(offset):.2f} {'above' if offset > 0 else 'below'}"
+    return f"{abs(offset):.2f} points {'above' if offset > 0 else 'below'}"
 
 
 def curves_figure(curves: pd.DataFrame) -> Figure:
@@ -328,7 +328,7 @@ def calibration_section(
             "curves": curves,
         }
         figures = {
-            "Calibration curves: what each juror's score is worth in people's, learned without each fold in turn (thin) "
+            "Calibration curves: the people's score that each juror's score corresponds to, learned without each fold in turn (thin) "
             "and from all labels (thick); dashed: a juror who needs no calibration.": curves_figure(curves)
         }
         if learned:

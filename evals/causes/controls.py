@@ -99,7 +99,7 @@ class Controls(NamedTuple):
         shown = zip(CONDITIONS, ("times alone", "with the scores", "with the reasons"), strict=True)
         times = ((*self.times(condition), words) for condition, words in shown)
         again = ", ".join("{} of {} {}".format(*each) for each in times)
-        return f"asked again it moved {again}{self.label and f': {self.label}'}"
+        return f"when asked again, the juror moved {again}{self.label and f': {self.label}'}"
 
     @property
     def label(self) -> str:
@@ -238,7 +238,9 @@ def sources(rows: Iterable[Controls]) -> list[Source]:
         by_case = np.array(list(sums.values()))
         total = by_case.sum(axis=0)
         if not total[0]:
-            none = undefined("no juror moved after reading it", method="controls", n=len(sums))
+            none = undefined(
+                "no juror changed its score after reading this juror", method="controls", n=len(sums)
+            )
             found.append(Source(name, len(read), none, none))
             continue
         rest = total - by_case
@@ -279,7 +281,7 @@ class ControlsReport(NamedTuple):
         """What each juror's being read did, in words, a row each."""
         return [
             {
-                "having read": each.name,
+                "juror read": each.name,
                 "exposures": str(each.exposures),
                 "necessary": estimate_words(each.necessary, percent=True),
                 "sufficient": estimate_words(each.sufficient, percent=True),
@@ -293,10 +295,10 @@ class ControlsReport(NamedTuple):
         told = list(dict.fromkeys(e.note for g in self.groups for e in g.shares.values() if e.note))
         if not np.isnan(self.given_away):
             told.append(
-                f"{self.given_away:.0%} of the reasons shown state their own score; there, conformity and persuasion cannot be separated"
+                f"{self.given_away:.0%} of the reasons shown state the juror's score; in these, conformity and persuasion cannot be separated"
             )
         if self.left_out:
-            told.append(f"{self.left_out} exposures are left out: a condition has no answer")
+            told.append(f"left out because a condition has no answer: {self.left_out} exposures")
         return told
 
     def to_json(self, case: str | None = None) -> dict[str, Any]:
@@ -397,7 +399,8 @@ def _rows(
         facts = {arm.name: child.fact(f"controls {arm.name}") for arm in child.arms()}
         if place is None or not any(facts.values()):
             raise VenireError(
-                f"{child.name}: no controls in it", remedy="make some: venire replay RUN --controls -o CHILD"
+                f"{child.name}: this run has no controls",
+                remedy="make controls: venire replay RUN --controls -o CHILD",
             )
         parent = Store.read(place)
         try:
@@ -508,7 +511,7 @@ def show_revisions(report: ControlsReport, case: str, console: Console) -> None:
         )
     console.print(table)
     console.print(
-        "each dot is a draw, filled if the juror moved; a move is classified from ten draws on",
+        "Each dot is a draw; it is filled if the juror changed its score. A change is classified only if there are ten draws or more.",
         soft_wrap=True,
     )
 

@@ -66,7 +66,7 @@ def _presence(arm: str, seat: str, attribute: str, pairs: Sequence[SideBySide]) 
 def _mean(gaps: np.ndarray) -> Estimate:
     method, cases = "mean difference of verdicts", len(gaps)
     if not cases:
-        return undefined("no case has a number in both", method=method)
+        return undefined("no case has a number as verdict both with and without the juror", method=method)
     value = float(gaps.mean())
     if cases < 2:
         return Estimate(
@@ -82,7 +82,7 @@ def _mean(gaps: np.ndarray) -> Estimate:
 def show_presences(found: Sequence[Presence], console: Console) -> None:
     """Print a row for each seat and attribute."""
     table = plain_table(
-        "seat", "attribute", "with the juror minus without", "verdicts changed", "moves towards it"
+        "seat", "attribute", "with the juror minus without", "verdicts changed", "moves towards the juror"
     )
     for each in found:
         changed = f"{each.changed} of {each.cases}"

@@ -169,7 +169,7 @@ def run_pressure(
     cases = [case for case in load_cases(study.cases) if case.id in truth]
     if not cases:
         raise VenireError(
-            f"{study.truth}: it has the right answer of no case",
+            f"{study.truth} has the right answer for none of the cases",
             remedy="rate the cases, or plant them: venire plant",
         )
     # Beside the run: a directory with anything else in it is not taken for one.
@@ -192,7 +192,7 @@ def _truth(study: PressureFile, rubric: Rubric) -> dict[str, Value]:
     if study.attribute not in rubric.names:
         raise VenireError(
             f"{study.rubric} does not ask about {study.attribute!r}",
-            remedy=f"one of {', '.join(rubric.names)}",
+            remedy=f"choose one of {', '.join(rubric.names)}",
         )
     table = reference(load_ratings(study.truth), rubric_questions(rubric, only=[study.attribute])).table
     values: list[Value] = table["value"].tolist()
@@ -307,7 +307,7 @@ def _share(by_case: Mapping[str, np.ndarray], part: int, whole: int) -> Estimate
     method = "share of votes"
     used = np.array([counts for counts in by_case.values() if counts[whole]])
     if not len(used):
-        return undefined("no such first vote", method=method)
+        return undefined("no first vote was of this kind", method=method)
     total = used.sum(axis=0)
     value = float(total[part] / total[whole])
     bare = Estimate(value, np.nan, np.nan, len(used), method)
@@ -349,7 +349,7 @@ def show_pressure(study: PressureFile, report: PressureReport, console: Console)
         shares = [estimate_words(each, percent=True) for each in (point.lost, point.gained)]
         table.add_row(dose.protocol, argued if dose.confederates else "none", *shares, str(point.cost.calls))
     console.print(table)
-    bounds = f"at most {study.most_lost:.0%} of right votes lost and at least {study.least_gained:.0%} of wrong ones gained"
+    bounds = f"at most {study.most_lost:.0%} of right votes lost and at least {study.least_gained:.0%} of wrong votes corrected"
     console.print(
         f"{report.cheapest} is the cheapest protocol within both bounds ({bounds})."
         if report.cheapest

@@ -118,7 +118,7 @@ def verifier_figures(
             _mean,
             grid,
             method="mean over claims",
-            otherwise="nobody else checked its claims",
+            otherwise="no other verifier checked the same claims",
             transform=SHARE,
         )
 
@@ -137,7 +137,7 @@ def verifier_figures(
 def verifiers_table(verifiers: Sequence[VerifierFigures]) -> Table:
     """A row a verifier."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("verifier", "claims", "agrees with the others", "alpha without it"):
+    for column in ("verifier", "claims", "agreement with the others", "alpha without this verifier"):
         table.add_column(column)
     for each in verifiers:
         table.add_row(
@@ -197,7 +197,7 @@ def _figures(
             values[valid][:, None], tuple(range(int(valid.sum()))), ("share",), codes.astype(np.int64)
         )
         return Jackknife().estimate(
-            _mean, grid, method="mean over cases", otherwise="no case has it", transform=SHARE
+            _mean, grid, method="mean over cases", otherwise="no case has this figure", transform=SHARE
         )
 
     decided = [s for s in shares if s.enough]
@@ -245,7 +245,7 @@ class OverlapComparison:
             return f"{self.measure}: {self.claims.note}."
         own_words = f"r {estimate_phrase(self.claims)} with people, n = {self.claims.n}"
         if not self.difference.defined:
-            return f"{self.measure}: claims have {own_words}; word overlap cannot be compared with it ({self.words.note})."
+            return f"{self.measure}: claims have {own_words}; word overlap cannot be compared with them ({self.words.note})."
         words = f"word overlap {estimate_phrase(self.words)}"
         gap = f"difference {estimate_phrase(self.difference, '+.3f', '+.2f')}"
         conclusion = (
@@ -298,7 +298,7 @@ def _comparison(name: str, cards: Sequence[ClaimCard], groups: Mapping[str, obje
         _, clusters = np.unique(cluster[complete], return_inverse=True)
         cases = tuple(table["case"][complete])
         grid = Matrix(values[complete], cases, ("claims", "words", "people"), clusters.astype(np.int64))
-        reason = f"fewer than {LEAST} cases have both, or one of them never varies"
+        reason = f"fewer than {LEAST} cases have all the scores that are compared, or one of the scores never varies"
         return Jackknife().estimate(coefficient, grid, method=method, otherwise=reason, transform=transform)
 
     return OverlapComparison(
@@ -325,7 +325,7 @@ _MEANINGS: dict[str, str] = {
     "precision": "S/all of the text",
     "recall": "S/all of the other text",
     "contradiction": "NS/all",
-    "f1": "of precision and recall",
+    "f1": "F1 of precision and recall",
 }
 
 
@@ -379,14 +379,14 @@ def figures_table(figures: ClaimFigures, used: ShareName) -> Table:
 
 def figures_line(figures: ClaimFigures) -> str:
     """How many claims there are, and how they came out."""
-    per_case = f", {figures.claims_per_case:.1f} a case" if figures.claims_per_case is not None else ""
+    per_case = f", {figures.claims_per_case:.1f} per case" if figures.claims_per_case is not None else ""
     total = sum(figures.verdicts.values())
     counts = ", ".join(
         f"{number} {word.replace('_', ' ')} ({number / total:.1%})"
         for word, number in figures.verdicts.items()
         if number
     )
-    hung = f"; {figures.hung} cases hung, in no mean" if figures.hung else ""
+    hung = f"; {figures.hung} hung cases are not in the means" if figures.hung else ""
     return f"{figures.cases} cases, {figures.claims} claims{per_case}: {counts or 'none'}{hung}"
 
 
@@ -408,7 +408,7 @@ def claim_arms(store: Store, arm: str | None = None) -> list[Arm]:
     if not arms:
         raise VenireError(
             f"{store.name}: no jury of this run checked claims",
-            remedy="run one with protocol: decompose-verify",
+            remedy="run a jury with protocol: decompose-verify",
         )
     if arm is None:
         return arms
@@ -441,7 +441,7 @@ def cards(
         VenireError: The run has no such case.
     """
     if case is not None and store.case(case) is None:
-        raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+        raise VenireError(f"{store.name} has no case {case!r}", remedy=nearest(case, store.case_ids()))
     ratings = tuple(people)
     for _, verdict in verdicts(store, arm=arm.name, case=case):
         texts = None if store.redacted else store.case(verdict.case)

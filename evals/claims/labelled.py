@@ -242,7 +242,7 @@ def _cell(row: Mapping[str, Any], name: str, at: str, alias: str = "") -> str:
     if not value:
         raise InvalidFile(
             f"{at}: {name!r} is missing",
-            remedy=f"{near_column(name, row)}a table of labelled claims has case,text,verdict",
+            remedy=f"{near_column(name, row)}give a table of labelled claims with the columns case,text,verdict",
         )
     return value
 

@@ -159,9 +159,7 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
         if question is not None and question.scale.level == "binary":
             yes_no[name] = question
     if len(yes_no) != 1:
-        several = (
-            f"{len(yes_no)} of people's questions are answered by two values, 0 and 1 or the rubric's own"
-        )
+        several = f"{len(yes_no)} of the questions that people answered have just two values (0 and 1, or the rubric's own two); one is needed"
         raise VenireError(
             f"{attribute!r} is not answered by 0 and 1" if attribute else several,
             remedy="name the yes-or-no question with --attribute",
@@ -256,11 +254,12 @@ def threshold_report(
     if groups < 4:
         raise VenireError(
             f"{groups} cases (or groups of cases) with a score and people's answer are too few to choose a threshold",
-            remedy="give four or more",
+            remedy="give four or more cases or groups",
         )
     if truth.all() or not truth.any():
         raise VenireError(
-            f"people say {'yes' if truth.all() else 'no'} of every case", remedy="give cases of both kinds"
+            f"people say {'yes' if truth.all() else 'no'} for every case",
+            remedy="give cases with the answer yes and cases with the answer no",
         )
     aim = "costs" if costs is not None else aim
     threshold = best_threshold(scores, truth, aim, costs)
@@ -275,8 +274,8 @@ def threshold_report(
     if unanswered := int((~has_answer).sum()):
         notes = (
             *notes,
-            f"{unanswered} of {len(scores)} cases have no answer out of fold: without them people give one answer "
-            f"throughout, so no cut-off has a {aim}",
+            f"{unanswered} of {len(scores)} cases have no answer out of fold: without these cases people give only one "
+            f"answer, so no threshold has a defined {aim}",
         )
 
     def arm(
@@ -378,7 +377,7 @@ def threshold_json(run: str, found: LabelledCases, report: ThresholdReport) -> d
 def threshold_table(report: ThresholdReport) -> Table:
     """A row for each metric: out of fold, on the cases it was chosen on, the optimism, and the fixed threshold."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("", "out of fold", "chosen on all", "optimism", report.fixed.name):
+    for column in ("", "out of fold", "chosen on all cases", "optimism", report.fixed.name):
         table.add_column(column)
     for name in _SHOWN:
         optimism = report.optimism[name]
@@ -391,7 +390,7 @@ def threshold_table(report: ThresholdReport) -> Table:
         )
     if report.out_of_fold.cost is not None:
         table.add_row(
-            "cost a case", *(f"{arm.cost:.3f}" for arm in report.arms[:2]), "", f"{report.fixed.cost:.3f}"
+            "cost per case", *(f"{arm.cost:.3f}" for arm in report.arms[:2]), "", f"{report.fixed.cost:.3f}"
         )
     return table
 
@@ -403,7 +402,7 @@ def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
     grouped = f" in {report.groups} groups" if report.groups < report.cases else ""
     return [
         f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}, {report.positives} yes",
-        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); in {report.folds} folds {cut_range}",
+        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); chosen in {report.folds} folds: {cut_range}",
         f"ROC AUC {_cell(report.auc)}",
         *(f"note: {note}" for note in report.notes),
     ]

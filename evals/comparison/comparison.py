@@ -94,32 +94,32 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
             else "."
         ),
         f"'Overall' pools the attributes that share one scale ({', '.join(filter(None, (*pooled, sheet.pooling.note)))})"
-        + (f"; {', '.join(apart)} {'stands' if len(apart) == 1 else 'stand'} alone." if apart else "."),
+        + (f"; {', '.join(apart)} {'is' if len(apart) == 1 else 'are'} not pooled." if apart else "."),
         "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa is given with quadratic "
         "weights and without weights. Alpha is ordinal. AC2 has quadratic weights over all "
         "values of the rubric's scale. For exact agreement, unweighted kappa, AC2 and the confusion matrices, a value between two "
         "levels counts as the nearer one, or as the lower one if it is in the middle.",
         f"Intervals are 95%, by the jackknife over {drawn}. They are computed on Fisher's z scale (errors on the log scale, shares by Wilson), with Student's t. Its degrees of freedom "
-        "come from the kurtosis of the jackknife values (Miller 1974; Efron and Stein 1981). There is no interval where arm and people both leave their most common value on fewer "
+        "come from the kurtosis of the jackknife values (Miller 1974; Efron and Stein 1981). There is no interval if arm and people both depart from their most common value on fewer "
         "than five cases; AC2, exact agreement and errors do not need such cases. Other random draws have the seed "
         f"{draws.seed}.",
         "Differences between arms are paired, on the scores that both arms and people gave. Interval and two-sided p come from the jackknife of the difference with one "
         "Student's t. p is Holm-corrected "
-        "over all pairs of arms and both measures; 'overall' is one family, the single attributes another. A difference is claimed where "
-        "the corrected p is below 0.05. Where it is not, equality is not proved.",
+        "over all pairs of arms and both measures; 'overall' is one family, the single attributes another. A difference is claimed if "
+        "the corrected p is below 0.05. If none is claimed, equality is not proved.",
         "Wilcoxon's signed-rank test drops equal scores and treats the scores of one case as independent. Its overall row is "
         "optimistic for that reason; the interval of the offset is not.",
     ]
     if people > 1:
         found.append(
-            "In each person's place: the change in people's ICC(3,k) on the scores that everyone gave. As one more rater: the "
-            "same with the arm added. Both intervals are by the jackknife of the change."
+            "'In place of' a person is the change in people's ICC(3,k) if the arm replaces that person, on the scores that everyone gave. 'Extra rater' is the "
+            "change if the arm is added. Both intervals are by the jackknife of the change."
         )
     found.append(
         "The mixed model explains arm minus person. Fixed effects: group, system and lengths (in words, per standard deviation), as far "
         "as they vary. Random intercepts: person, attribute and case, crossed (REML; Student's t, degrees of freedom: cases minus terms). "
         "Without the intercept of the case, predictors of cases would look more certain than they are. "
-        "If the table is too large for the model, it is a linear regression on each case's mean difference."
+        "If the table is too large for the model, a linear regression on each case's mean difference is used."
     )
     return tuple(filter(None, found))
 
@@ -387,9 +387,9 @@ def _nothing_to_compare(evidence: Evidence) -> VenireError:
         )
     unreached = bool(hung["unreached"].any())
     return EverythingHung(
-        f"nothing to compare: all {len(hung)} verdicts that people rated are hung; the first, because {hung['why'].iloc[0]}",
-        remedy="the command that made the run, with --retry, asks again"
+        f"nothing to compare: all {len(hung)} verdicts that people rated are hung; the first is hung because {hung['why'].iloc[0]}",
+        remedy="run the command that made the run again with --retry"
         if unreached
-        else f"venire show RUN {hung['case'].iloc[0]} says what was answered; change the jury or its models, and run again",
+        else f"read the answers with venire show RUN {hung['case'].iloc[0]}, change the jury or its models, and run again",
         unreached=unreached,
     )

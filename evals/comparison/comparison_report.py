@@ -50,9 +50,9 @@ HEADS = {
 }
 CAPTIONS = {
     "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person is compared with the others.",
-    "confusion": "Scores by each arm (rows) against people's scores (columns), on the attributes that overall pools; shade is the share of a column.",
-    "gaps": "How far each arm stands above (right) or below (left) people, attribute by attribute; height is the share of scores, on one scale throughout.",
-    "heatmap": "Quadratic kappa of every two raters, people first, on the attributes that overall pools.",
+    "confusion": "Scores by each arm (rows) against people's scores (columns), on the attributes that 'overall' pools; shade is the share of a column.",
+    "gaps": "How far each arm scores above (right) or below (left) people, for each attribute; height is the share of scores, on one scale throughout.",
+    "heatmap": "Quadratic kappa of every two raters, people first, on the attributes that 'overall' pools.",
     "cost": "ICC(3,k) with people, against the cost of a case.",
 }
 """Of the figures, by name."""
@@ -232,7 +232,7 @@ def _sections(
         ),
         _one_table(
             "effects", "What the differences depend on", comparison.effects, _heads("arm term value low high p n note", value="effect"),
-            lead="Points by which arm minus person changes; lengths per standard deviation.",
+            lead="Points by which the difference 'arm minus person' changes with each term; lengths are per standard deviation.",
             otherwise="No mixed model could be fitted; the notes say why.",
         ),
         *comparison.sections,
@@ -334,7 +334,7 @@ def comparison_figures(comparison: Comparison) -> dict[str, Figure]:
     return drawn | section_figures(comparison.sections)
 
 
-UNITS = {"usd": "US dollars a case", "tokens": "tokens a case", "calls": "model calls a case"}
+UNITS = {"usd": "US dollars per case", "tokens": "tokens per case", "calls": "model calls per case"}
 
 
 def cost_figure(costs: pd.DataFrame, agreement: Mapping[str, Estimate], people: Sequence[float]) -> Figure:

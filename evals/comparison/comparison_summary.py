@@ -81,7 +81,7 @@ def comparison_first_page(comparison: Comparison, rest: str) -> Section:
                 "mean abs error": estimate_words(attributes[OVERALL]["mae"]) if attributes[OVERALL]["mae"].defined else "",
                 "ICC(3,k)": estimate_words(attributes[OVERALL]["icc3k"]) if attributes[OVERALL]["icc3k"].defined else "",
                 f"deliberation, by {OBJECTIVES['credit'].words}": effects.get(arm, ""),
-                f"{unit} a case": "" if spent is None else f"{spent[unit] / spent['cases']:.4g}",
+                f"{unit} per case": "" if spent is None else f"{spent[unit] / spent['cases']:.4g}",
                 "seconds": "" if spent is None else f"{spent['seconds_per_case']:.2g}",
             }
         )  # fmt: skip
@@ -134,8 +134,10 @@ _FLOORS = {CONSTANT: "Giving every case the best score", TIE: "Calling every pai
 def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *, nearer: bool = False) -> str:
     """Whether the best arm is told from another, in the words of the interval and the corrected p."""
     name = _FLOORS.get(other, other)
-    away = "is nearer still:" if nearer else "is"
-    off = f"{name} {away} {scored.value:.2f} away" if scored.defined else f"{name} has no such distance"
+    away = "comes nearer to people:" if nearer else "is"
+    off = (
+        f"{name} {away} {scored.value:.2f} points away" if scored.defined else f"{name} has no such distance"
+    )
     row = _contrast(comparison.differences, best, other)
     if row is None or math.isnan(row["p"]):
         why = f" ({row['note']})" if row is not None and row["note"] else ""
@@ -152,8 +154,8 @@ def _cost(comparison: Comparison) -> str:
         return "The run has no record of its cost."
     said = []
     for row in comparison.costs.to_dict("records"):
-        price = "at an unknown price" if math.isnan(row["usd"]) else f"${row['usd_per_case']:.4f} a case"
-        said.append(f"{row['arm']}: {price}, {row['seconds_per_case']:.1f} seconds a case")
+        price = "at an unknown price" if math.isnan(row["usd"]) else f"${row['usd_per_case']:.4f} per case"
+        said.append(f"{row['arm']}: {price}, {row['seconds_per_case']:.1f} seconds per case")
     return "; ".join(said) + "."
 
 
@@ -168,7 +170,7 @@ def _certainty(comparison: Comparison) -> str:
         f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of others. {tests} comparisons of arms were corrected for "
         "their number: a difference is claimed by mistake in at most one such report in twenty."
         if tests
-        else "There are too few cases or groups to compare any two arms: more are needed before one is chosen."
+        else "There are too few cases or groups to compare any two arms: more are needed before you can choose one."
     )  # fmt: skip
     hung = int(comparison.costs["hung"].sum()) if "hung" in comparison.costs and len(comparison.costs) else 0
     if hung:

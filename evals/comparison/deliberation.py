@@ -25,7 +25,7 @@ from .objectives import AnswerScale, Objective, ScoredVotes, scored_votes
 Outcome = Literal["helped", "harmed", "no difference larger than the margin", "not shown"]
 Row = Mapping[Hashable, Any]
 NAME, TITLE = "deliberation", "What did deliberation do?"
-NOT_BLIND = "no juror voted blind, so there is no blind count to compare its verdicts with"
+NOT_BLIND = "no juror voted blind, so there is no blind count to compare the verdicts with"
 UNIT_WORDS = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 EFFECT = ["value", "low", "high", "p", "p_holm", "n", "cases", "outcome", "margin", "objective", "final", "blind", "rule"]  # fmt: skip
 COUNTS = [
@@ -35,15 +35,15 @@ COUNTS = [
 ]
 HEADS = {
     "arm": "arm", "attribute": "attribute", "outcome": "deliberation", "value": "effect", "low": "low", "high": "high",
-    "p_holm": "p, Holm", "final": "with it", "blind": "blind count", "rule": "counted by", "n": "questions", "cases": "cases or groups",
+    "p_holm": "p, Holm", "final": "with deliberation", "blind": "blind count", "rule": "counted by", "n": "questions", "cases": "cases or groups",
     **{name: name.replace("_", " ") for name in COUNTS}, "saved": "cost saved", "note": "",
 }  # fmt: skip
 METHOD = (
-    "The effect of deliberation is the objective of an arm's final verdicts minus that of its own blind first ballots, counted. Blind ballots are counted by the jury's rule "
-    "if that is a plain one, otherwise by the median, before any calibration. All questions count that both answered and people rated. The effect is the mean over attributes, "
+    "The effect of deliberation is the objective of an arm's final verdicts minus the objective of the count of its own blind first ballots. Blind ballots are counted by the jury's rule "
+    "if that is a plain one, otherwise by the median, before any calibration. Every question with a final verdict, a blind count and people's rating counts. The effect is the mean over attributes, "
     "with a paired jackknife over whole cases or groups; p is Holm-corrected over arms. Deliberation helped or harmed if the corrected p is below 0.05. It made no difference larger "
     "than the margin if the whole 95% interval lies within the margin. Otherwise nothing is shown. A vote or verdict is right if it is within half a step of people's value. "
-    "Changes from wrong to right and back are compared by the exact sign test over cases or groups; each counts once, by where most of its changes went (McNemar's test if every case has "
+    "Changes from wrong to right and back are compared by the exact sign test over cases or groups; each case or group counts once, by the direction of most of its changes (McNemar's test if every case has "
     "one question)."
 )
 
@@ -93,7 +93,7 @@ def deliberation_section(
         tables,
         methods=(METHOD,),
         lead=f"Final verdicts minus the count of the same seats' blind ballots, in {objective.words}"
-        f" ({'less' if objective.better < 0 else 'more'} is better).",
+        f" ({'lower' if objective.better < 0 else 'higher'} is better).",
         texts={
             "effects": TableText("", "", {key: head for key, head in HEADS.items() if key != "attribute"}),
             "attributes": TableText("By attribute", "p is corrected over arms and attributes.", HEADS),
@@ -107,11 +107,11 @@ def effect_sentence(row: Row) -> str:
     if math.isnan(row["value"]):
         return f"{name}: the effect of deliberation is unknown: {row['note']}."
     interval = "" if math.isnan(row["low"]) else f", 95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)}"  # fmt: skip
-    size = f"{objective} {row['final']:.3f} with deliberation, {row['blind']:.3f} by counting its blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
+    size = f"{objective} {row['final']:.3f} with deliberation, {row['blind']:.3f} by counting the blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
     small = bool(row["outcome"] in ("helped", "harmed") and abs(row["value"]) <= row["margin"])
     told = {
-        "helped": "deliberation helped" + (", by no more than the margin" if small else ""),
-        "harmed": "deliberation harmed" + (", by no more than the margin" if small else ""),
+        "helped": "deliberation helped" + (", but by no more than the margin" if small else ""),
+        "harmed": "deliberation harmed" + (", but by no more than the margin" if small else ""),
         "no difference larger than the margin": f"deliberation made no difference larger than the margin of {row['margin']:g}",
         "not shown": "deliberation is shown neither to help nor to harm",
     }[row["outcome"]]
@@ -127,13 +127,13 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
             continue
         rests = {
             "harmed": "deliberation is shown to harm",
-            "no difference larger than the margin": f"deliberation is shown to change no more than {row['margin']:g}",
+            "no difference larger than the margin": f"deliberation is shown to make no difference larger than {row['margin']:g}",
         }.get(
             row["outcome"],
             "the blind count did as well or better on these cases, though the difference is not statistically significant",
         )
-        saved = "" if math.isnan(row["saved"]) else f" It saves {row['saved']:.0%} of its {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} in place of {row['cost']:.4g} a case)"  # fmt: skip
-        time = f" and {row['seconds_saved']:.2g} seconds a case" if row["seconds_saved"] > 0 else ""
+        saved = "" if math.isnan(row["saved"]) else f" This saves {row['saved']:.0%} of the {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} instead of {row['cost']:.4g} per case)"  # fmt: skip
+        time = f" and {row['seconds_saved']:.2g} seconds per case" if row["seconds_saved"] > 0 else ""
         said.append(
             f"Count the blind ballots of {row['arm']} ({row['rule']}) and leave out its deliberation: {rests}."
             + (f"{saved}{time}." if saved else "")
@@ -265,9 +265,12 @@ def _difference(votes: ScoredVotes, objective: Objective, without: str) -> Contr
     """The objective of the first column of votes less that of the second, as it is reported."""
     method = f"final verdicts minus blind count, {objective.words}"
     n = len(votes.truth)
-    otherwise = without or f"{objective.words} is undefined on the {n} questions that both answered"
+    otherwise = (
+        without
+        or f"{objective.words} is undefined on the {n} questions that have both a final verdict and a blind count"
+    )
     if not n:
-        return Contrast(undefined(without or "no question has both and people's value", method=method), np.nan)  # fmt: skip
+        return Contrast(undefined(without or "no question has a final verdict, a blind count and people's value", method=method), np.nan)  # fmt: skip
 
     def coefficient(values: FloatArray) -> Statistic:
         def change(weights: FloatArray) -> FloatArray:

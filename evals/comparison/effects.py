@@ -51,7 +51,7 @@ def effects(
             means = rows.groupby("case").agg({"difference": "mean", **dict.fromkeys(usable, "first")})
             fit = mean_difference_effects(means, predictors=usable)
             notes.append(
-                f"mixed model of {arm}: for its size, a regression on each case's mean difference instead"
+                f"mixed model of {arm}: the table is too large, so a regression on each case's mean difference is used instead"
             )
         if fit.note:
             notes.append(f"mixed model of {arm}: {fit.note}")
@@ -89,11 +89,13 @@ def _predictors(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> tu
         levels = values.nunique()
         if values.isna().any() or levels < 2:
             if name not in PREDICTORS:
-                why = "some cases have none" if values.isna().any() else "it is the same for every case"
-                notes.append(f"mixed model: {name} left out, {why}")
+                why = "some cases have no value" if values.isna().any() else "it is the same for every case"
+                notes.append(f"mixed model: {name} is left out, because {why}")
             continue
         if not pd.api.types.is_numeric_dtype(values.dtype) and levels * CASES_A_LEVEL > len(judged):
-            notes.append(f"mixed model: {name} left out, {levels} levels in {len(judged)} cases are too many")
+            notes.append(
+                f"mixed model: {name} is left out, because {levels} levels in {len(judged)} cases are too many"
+            )
             continue
         usable.append(name)
     return usable, notes
@@ -126,7 +128,7 @@ STRATA = [
 ]
 PAIRED, BETWEEN = "paired within groups", "between groups"
 STRATA_METHODS = (
-    "Agreement by stratum uses the attributes that overall pools. The cases of a stratum are compared with all others in four columns: absolute error, offset (arm minus "
+    "Agreement by stratum uses the attributes that 'overall' pools. The cases of a stratum are compared with all others in four columns: absolute error, offset (arm minus "
     "people), the arm's score and people's score. The test is paired within groups if at least half of the stratum's groups also have a case "
     "outside it (systems crossed with patients). Otherwise it is Welch's test between groups or cases. p is Holm-corrected over the strata of an arm "
     "and column."
@@ -225,15 +227,19 @@ def _stratum_sentence(row: Mapping[Hashable, Any]) -> str:
     if row["p_holm"] < LEVEL:
         side = "farther from" if row["difference"] > 0 else "nearer to"
         told.append(
-            f"is {side} people: mean absolute error {row['mae']:.2f} on {row['cases']} cases ({p['']})"
+            f"is {side} people than elsewhere: mean absolute error {row['mae']:.2f} on {row['cases']} cases ({p['']})"
         )
     if row["offset_p_holm"] < LEVEL:
         side = "more lenient" if row["offset_difference"] > 0 else "harsher"
         told.append(
-            f"is {side} than elsewhere by {abs(row['offset_difference']):.2f} points against people ({p['offset_']})"
+            f"is {side} than elsewhere by {abs(row['offset_difference']):.2f} points, relative to people ({p['offset_']})"
         )
     if row["score_p_holm"] < LEVEL:
         told.append(
-            f"gives {row['score_difference']:+.2f} points compared with elsewhere ({p['score_']}; people {row['people_difference']:+.2f}, {p['people_']})"
+            f"scores {row['score_difference']:+.2f} points compared with elsewhere ({p['score_']}; people score {row['people_difference']:+.2f} points, {p['people_']})"
         )
-    return f"On {row['column']} {row['level']} {row['arm']} {'; '.join(told)}; {row['test']}." if told else ""
+    return (
+        f"On cases with {row['column']} {row['level']}, {row['arm']} {'; '.join(told)} (test: {row['test']})."
+        if told
+        else ""
+    )

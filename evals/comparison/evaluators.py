@@ -78,7 +78,7 @@ def evaluators_section(marks: Marks) -> Section:
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
         "Evaluators are the arms, each seat of a jury (the median of its repeats), and panels of people: the reference, and those who re-scored. Scores are "
-        f"reversed where needed, so that high is good. Overall pools the attributes that share a scale ({', '.join(_pooled_names(marks))}). Intervals: jackknife over cases or "
+        f"reversed where needed, so that high is good. 'Overall' pools the attributes that share a scale ({', '.join(_pooled_names(marks))}). Intervals: jackknife over cases or "
         "groups.",
     )
     return Section(
@@ -164,7 +164,9 @@ def _offset_sentence(row: dict[object, object]) -> str:
     value, low, high = (float(str(row[name])) for name in ("value", "low", "high"))
     name = row["evaluator"]
     if np.isnan(low):
-        return f"{name} scores {value:+.2f} points from people on average ({row['note'] or 'no interval'})."
+        return (
+            f"{name} differs from people by {value:+.2f} points on average ({row['note'] or 'no interval'})."
+        )
     size = f"{value:+.2f} points (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']})"
     if low <= 0 <= high:
         return f"{name} is not shown to score higher or lower than people: {size}."
@@ -183,6 +185,6 @@ def _worst_juror(table: pd.DataFrame) -> list[str]:
     if not last["high"] < least:
         return ["No juror is shown to agree worse with people than all others."]
     return [
-        f"{last['evaluator']} agrees worst with people: rho {last['value']:.2f} (95% interval {last['low']:.2f} to {last['high']:.2f}) "
-        f"where the others have {least:.2f} or more."
+        f"{last['evaluator']} agrees worst with people: rho {last['value']:.2f} (95% interval {last['low']:.2f} to {last['high']:.2f}); "
+        f"all other jurors have {least:.2f} or more."
     ]

@@ -162,7 +162,7 @@ class DStudy:
         )
         return (
             f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors have a reliability of {of.relative(of.jurors, of.repeats):.3f} "
-            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}, by estimates from {of.cases} cases, without an interval."
+            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}. These are estimates from {of.cases} cases, without an interval."
         )
 
 
@@ -227,12 +227,13 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
     names = list(dict.fromkeys(rated["attribute"]))
     if attribute is not None and attribute not in names:
         raise VenireError(
-            f"no vote of {arm_name} on {attribute!r} with an order", remedy=nearest(attribute, names)
+            f"{arm_name} has no vote on {attribute!r}, or the values of {attribute!r} have no order",
+            remedy=nearest(attribute, names),
         )
     if not names:
         raise VenireError(
             f"{arm_name or store.name}: no vote on an ordered scale",
-            remedy="it needs attributes whose scale has an order, and jurors who voted on them",
+            remedy="use a run in which jurors voted on attributes whose scale has an order",
         )
     studies = [
         study(rated[(rated["attribute"] == name) & (rated["stage"] == stage)], name, stage, cost[arm_name])
@@ -241,7 +242,7 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
         for stage in STAGES
     ]
     shown_studies = [s for s in studies if s.stage == "final"] if _unmoved(rated) else studies
-    notes = ("first and final ballots are the same: no juror voted twice",) if _unmoved(rated) else ()
+    notes = ("first and final ballots are the same, because no juror voted twice",) if _unmoved(rated) else ()
     return RunDStudy(arm_name, tuple(shown_studies), notes)
 
 
@@ -427,8 +428,8 @@ def dstudy_answer(found: RunDStudy) -> Section:
                 **{name: designs[name] for name in ("design", "jurors", "repeats")},
                 "relative": designs["relative"].map(_cell),
                 "absolute": designs["absolute"].map(_cell),
-                "calls a case": designs["calls"],
-                "cost a case": ["unknown" if math.isnan(usd) else f"${usd:.5f}" for usd in designs["usd"]],
+                "calls per case": designs["calls"],
+                "cost per case": ["unknown" if math.isnan(usd) else f"${usd:.5f}" for usd in designs["usd"]],
             }
         )
     tables[""] = pd.DataFrame(components)

@@ -165,11 +165,11 @@ def _estimand(table: pd.DataFrame, attribute: str) -> tuple[pd.DataFrame, list[s
         return table, []
     if table.loc[silent, "reference"].notna().any():
         return table, [
-            f"{attribute}: {number} verdicts are hung or not applicable; their cases are among those estimated, and the jury adds nothing there"
+            f"{attribute}: {number} verdicts are hung or not applicable; their cases are part of the estimate, but the jury adds nothing on them"
         ]
     judged = table[~silent].reset_index(drop=True)
     return judged, [
-        f"{attribute}: {number} verdicts are hung or not applicable and none of their cases has a label: the estimate is of the "
+        f"{attribute}: {number} verdicts are hung or not applicable and none of their cases has a label: the estimate is for the other "
         f"{len(judged)} cases with a verdict"
     ]
 
@@ -261,7 +261,9 @@ def _of_arms(
     gap = np.where(shared, gap, np.nan)
     differ = np.where(shared, (scores != theirs).astype(float), np.nan)
     rectified = rectified_mean(gap, differ, labelling, clip=(-math.inf, math.inf))
-    jury_alone = undefined("arms cannot judge themselves", method=ALONE, n=int(shared.sum()))
+    jury_alone = undefined(
+        "without people's labels the errors of arms are unknown", method=ALONE, n=int(shared.sum())
+    )
     return RunEstimate(
         name,
         f"error of {arm.name} minus {rival.name}",
@@ -310,7 +312,15 @@ def estimates_answer(found: RunEstimates) -> Section:
         )
         for e in found.estimates
     ]
-    columns = ["attribute", "of", "labels and jury", "labels alone", "jury alone", "labels", "worth"]
+    columns = [
+        "attribute",
+        "estimate",
+        "labels and jury",
+        "labels alone",
+        "jury alone",
+        "labels",
+        "equivalent labels",
+    ]
     sentences = tuple(e.sentence for e in found.estimates)
     table = pd.DataFrame(rows, columns=columns)
     return Section("estimate", "What people would say", sentences, {"": table}, notes=found.notes)

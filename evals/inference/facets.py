@@ -78,10 +78,10 @@ def rating_facets(ratings: pd.DataFrame, *, model: Steps = "rating-scale") -> Fa
     numbers = pd.to_numeric(final["value"], errors="coerce")
     words = sorted(set(final.loc[numbers.isna(), "attribute"].astype(str)))
     if numbers.notna().sum() == 0:
-        raise VenireError("no rating is a number", remedy="severity needs a scale with an order")
+        raise VenireError("no rating is a number", remedy="give ratings as numbers on a scale with an order")
     facets = many_facets(final.assign(value=numbers).dropna(subset=["value"]), model=model)
     return _with_note(
-        facets, f"without an order of its values, and left out: {', '.join(words)}" if words else ""
+        facets, f"left out, because they are not numbers: values of {', '.join(words)}" if words else ""
     )
 
 
@@ -113,7 +113,7 @@ def run_facets(
     if arm_votes.empty:
         raise VenireError(
             f"{arm_name or store.name}: no vote on an ordered scale",
-            remedy="it needs attributes whose scale has an order, and jurors who voted on them",
+            remedy="use a run in which jurors voted on attributes whose scale has an order",
         )
     questions = rubric_questions(arms[arm_name].rubric)
     table = arm_votes.rename(columns={"juror": "rater"})[["case", "rater", "attribute", "value"]]
@@ -134,16 +134,16 @@ def facets_section(found: Facets) -> Section:
     raters = found.raters.sort_values("severity")
     lenient, harsh = raters.iloc[0], raters.iloc[-1]
     sentences = [
-        f"{harsh['rater']} is the harshest ({harsh['severity']:+.2f} logits, SE {harsh['se']:.2f}: {harsh['fair']:.2f} to the mean case), "
-        f"{lenient['rater']} the most lenient ({lenient['severity']:+.2f}, SE {lenient['se']:.2f}: {lenient['fair']:.2f}).",
+        f"{harsh['rater']} is the harshest rater ({harsh['severity']:+.2f} logits, SE {harsh['se']:.2f}) and would give the mean case {harsh['fair']:.2f}. "
+        f"{lenient['rater']} is the most lenient ({lenient['severity']:+.2f} logits, SE {lenient['se']:.2f}) and would give the mean case {lenient['fair']:.2f}.",
         f"Raters' severities are {found.separation['separation of raters']:.1f} times as far apart as their errors (reliability "
-        f"{found.separation['reliability of raters']:.2f}); cases' measures {found.separation['separation of cases']:.1f} times "
-        f"({found.separation['reliability of cases']:.2f}).",
+        f"{found.separation['reliability of raters']:.2f}). Cases' measures are {found.separation['separation of cases']:.1f} times as far apart as their errors "
+        f"(reliability {found.separation['reliability of cases']:.2f}).",
     ]
     misfits = raters[(raters["infit"] < MISFIT[0]) | (raters["infit"] > MISFIT[1])]
     for row in misfits.to_dict("records"):
         word = "less" if row["infit"] < 1 else "more"
-        sentences.append(f"{row['rater']} varies {word} than the model says (infit {row['infit']:.2f}).")
+        sentences.append(f"{row['rater']} varies {word} than the model predicts (infit {row['infit']:.2f}).")
     steps = [(f"{row['category']:g}", row["threshold"]) for row in found.steps.to_dict("records")]
     figure = wright_map(
         found.cases["measure"].tolist(),
@@ -162,7 +162,9 @@ def facets_section(found: Facets) -> Section:
             "cases": found.cases.sort_values("measure"),
         },
         figures={"Wright map: cases, raters, attributes and steps on one ruler": figure},
-        methods=(f"Many-facet Rasch model ({found.model}), marginal maximum likelihood, cases normal.",),
+        methods=(
+            f"Many-facet Rasch model ({found.model}), marginal maximum likelihood, with normally distributed cases.",
+        ),
         notes=found.notes,
     )
 

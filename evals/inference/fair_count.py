@@ -37,7 +37,7 @@ def learn_severities(run: Sequence[Tally]) -> Count:
             return Counted(
                 mean([float(vote) for vote in tally.votes.values()]),
                 "fair",
-                "too few cases to learn severity: the plain mean",
+                "the plain mean is used, because there are too few cases to learn severity",
             )
         return Counted(value, "fair")
 

@@ -140,7 +140,7 @@ def labelling_of(
     cluster = table["cluster"].to_numpy()
     if draw is None:
         return Labelling.random(labelled, cluster), (
-            "labels are assumed to be drawn at random: no draw was given",
+            "labels are assumed to be drawn at random, because no draw was given",
         )
     draw_by_case = draw.set_index("case")
     is_drawn = table["case"].isin(draw_by_case.index).to_numpy(bool)
@@ -177,8 +177,8 @@ def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> 
         return frozenset(draw["case"]), "The labels are of cases drawn at random, as the draw's file says."
     is_kept = rng.random(len(draw)) * chance < floor
     return frozenset(draw["case"][is_kept]), (
-        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(is_kept.sum())} of {len(draw)} drawn cases are used, those "
-        "drawn more often less often, so that every case had the same chance."
+        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(is_kept.sum())} of {len(draw)} drawn cases are used. A "
+        "case with a higher probability of being drawn is used less often, so that every case had the same chance."
     )
 
 

@@ -194,7 +194,7 @@ def _bounds(
         return (
             max(low, value - rare),
             min(high, value + rare),
-            "all labels are the same: bounds on how rare another value is",
+            "all labels are the same: the interval only limits how common other values can be",
         )
     share = (value - low) / width
     if not 0 < share < 1:

@@ -99,10 +99,10 @@ def run_certificate(
     most_labels = max((c.labels for c in certificates.values()), default=0)
     fewest = fewest_labels(risk, part)
     if most_labels < fewest:
-        share = f" (each of {len(names)} attributes has its part of delta)" if len(names) > 1 else ""
+        share = f" (delta is divided among {len(names)} attributes)" if len(names) > 1 else ""
         raise VenireError(
             f"{most_labels} labelled verdicts are too few to certify an error of at most {risk:g} with probability {1 - delta:g}{share}",
-            remedy=f"label at least {fewest} cases, drawn at random; more where some of them are wrong",
+            remedy=f"label at least {fewest} cases, drawn at random; label more if some verdicts are wrong",
         )
     rule = AcceptanceRule(
         risk=risk,
@@ -320,9 +320,9 @@ def certificate_answer(found: RunCertificate) -> Section:
                 "attribute": name,
                 "accepted unseen": f"{accepted} of {total}" + (f" ({accepted / total:.0%})" if total else ""),
                 "to people": total - accepted,
-                "from confidence": "none" if rule.threshold is None else f"{rule.threshold:.3f}",
+                "minimum confidence": "none" if rule.threshold is None else f"{rule.threshold:.3f}",
                 "labels at or above it": rule.labels,
-                "wrong of these": rule.errors,
+                "wrong among these": rule.errors,
                 "error at most": "" if rule.bound is None else f"{rule.bound:.1%}",
             }
         )
@@ -383,18 +383,20 @@ def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
     verdicts = _of(found, attribute)
     accepted = verdicts[verdicts["why"] == ""]
     return (
-        f"the bound is from the {rule.labels}{whence} with a confidence of {rule.threshold:.3f} or more, {rule.errors} of which are wrong; of the "
-        f"{len(verdicts)} verdicts of this run {len(accepted)} are accepted, {int(accepted['labelled'].sum())} of them labelled."
+        f"the bound is from the {rule.labels}{whence} with a confidence of {rule.threshold:.3f} or more; {rule.errors} of these are wrong. Of the "
+        f"{len(verdicts)} verdicts of this run, {len(accepted)} are accepted; {int(accepted['labelled'].sum())} of the accepted verdicts have a label."
     )
 
 
 def _why_nothing(c: Certificate) -> str:
     errors = f"{c.errors} of the {c.accepted} surest labelled verdicts are wrong"
     if c.labels < c.fewest:
-        return f"{c.labels} labels are too few: at least {c.fewest} are needed, all of them right"
+        return (
+            f"{c.labels} labels are too few: at least {c.fewest} are needed, even if all verdicts are right"
+        )
     if c.needed is None:
         return f"{errors}: at that rate no number of labels would show an error of at most {c.risk:.1%}"
-    return f"{errors}: at that rate about {max(c.needed, c.labels + 1)} labels would show it"
+    return f"{errors}: at that rate about {max(c.needed, c.labels + 1)} labels would show an error of at most {c.risk:.1%}"
 
 
 def _labels_json(c: Certificate) -> dict[str, Any]:

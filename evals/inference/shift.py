@@ -48,7 +48,7 @@ class Shift:
     def sentence(self) -> str:
         """What was found, in words."""
         if self.note:
-            return f"A shift could not be tested for: {self.note}."
+            return f"Whether the other cases differ from the labelled ones could not be tested: {self.note}."
         if self.found:
             return (
                 f"The unlabelled cases differ from the labelled ones ({self.signal}: distance {self.distance:.2f}, {p_words(self.p)}). So the "

@@ -111,7 +111,10 @@ def _question(ratings: pd.DataFrame, name: str, rubric: Rubric | None) -> Questi
         return questions[name]
     question = assumed_question(ratings["value"], None)
     if question is None:
-        raise VenireError(f"people gave {name!r} one value throughout", remedy="no metric can follow it")
+        raise VenireError(
+            f"people gave every case the same value of {name!r}",
+            remedy="give ratings that differ between cases",
+        )
     return question
 
 

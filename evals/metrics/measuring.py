@@ -68,7 +68,7 @@ def text_pairs(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> lis
         output = "" if row.get("missed") in (True, "true", "True") else _text(row.get("output"))
         pairs.append(TextPair(case, _text(row.get("reference")), output, _text(row.get("group")) or None))  # fmt: skip
     if not pairs:
-        raise InvalidFile(f"{path}: no cases in it", remedy="write one case a line: id, reference, output")
+        raise InvalidFile(f"{path}: no cases in it", remedy="write one case per line: id, reference, output")
     if not any(pair.reference.strip() for pair in pairs):
         raise InvalidFile(
             f"{path}: no case has a reference",
@@ -161,8 +161,8 @@ def read_scores(
         direction = _text(row.get("direction")) or "high"
         if direction not in ("high", "low"):
             raise InvalidFile(
-                f"{path}:{line}: direction {direction!r}",
-                remedy="write high or low: which end is the good one",
+                f"{path}:{line}: the direction {direction!r} is unknown",
+                remedy="write high or low, whichever end is good",
             )
         number = cell_number(value, f"{path}:{line}") if value else math.nan
         if number is None:
@@ -170,14 +170,14 @@ def read_scores(
                 f"{path}:{line}: {value!r} is not a number", remedy="write a number, or leave it blank"
             )
         if math.isinf(number):
-            raise InvalidFile(f"{path}:{line}: an infinite value", remedy="leave it blank")
+            raise InvalidFile(f"{path}:{line}: the value is infinite", remedy="leave it blank")
         if case in values.setdefault(name, {}):
             raise InvalidFile(
                 f"{path}:{line}: {name!r} of case {case!r} is given twice", remedy="keep one of the two"
             )
         values[name][case] = number
         kinds.setdefault(name, (_text(row.get("family")) or GIVEN, "low" if direction == "low" else "high"))
-    notes = [f"{path}: {len(strangers)} scores of cases that are not among these, such as {strangers[0]!r}: left out"] if strangers else []  # fmt: skip
+    notes = [f"{path}: left out: {len(strangers)} scores of cases that were not measured, such as {strangers[0]!r}"] if strangers else []  # fmt: skip
     ends = (-math.inf, math.inf)
     given_metrics = []
     for name, case_scores in values.items():

@@ -54,7 +54,7 @@ def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
 
 
 _CAPTION = (
-    "Mean score of the cases that people call severe minus that of those they call harmless, with error rates as one minus the rate: "
+    "Mean score of the cases that people call severe minus that of the cases they call harmless. Error rates count as one minus the rate, so "
     "below zero is right. Lines are 95% intervals."
 )
 _TRACKING = {"metric": "metric", "family": "family", "good_is": "good is", "statistic": "", "value": "value", "low": "low",
@@ -113,11 +113,11 @@ class MetricReport:
         units = f"{groups} groups" if groups else "cases"
         flips = [m.metric.title for m in self.tracked if m.has_wrong_sign(m.tracking.delta.value)]
         lines = [
-            f"People rated {labels.attribute} of {len(ratings)} of the {len(self.pairs)} cases; severe is {labels.severe:g}{assumption} "
-            f"({sum(value == labels.severe for value in ratings)} cases), none is {labels.none:g} ({sum(value == labels.none for value in ratings)}). "
-            f"Intervals leave out {units}, one at a time."
+            f"People rated {labels.attribute} of {len(ratings)} of the {len(self.pairs)} cases. Severe is the value {labels.severe:g}{assumption} "
+            f"({sum(value == labels.severe for value in ratings)} cases), none is the value {labels.none:g} ({sum(value == labels.none for value in ratings)} cases). "
+            f"Intervals are by the jackknife over {units}."
         ]
-        lines += [f"Of people's ratings: {note}." for note in labels.notes]
+        lines += [f"People's ratings: {note}." for note in labels.notes]
         if flips:
             lines.append(
                 f"Metrics that point the wrong way (better scores where people see harm): {', '.join(flips)}."
@@ -255,7 +255,7 @@ def write_metrics(report: MetricReport, folder: Path) -> Path:
         figures["deltas"] = metric_deltas_figure([_bar(metric) for metric in report.tracked])
         chart = figure(figures["deltas"], _CAPTION)
         body.append(
-            section("Do they follow people?", chart, table("tracking", tables["tracking"], _TRACKING))
+            section("Do the metrics follow people?", chart, table("tracking", tables["tracking"], _TRACKING))
         )
     if report.risk is not None:
         tables["pair"] = report.risk

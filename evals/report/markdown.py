@@ -21,7 +21,7 @@ def section_markdown(part: Section) -> str:
         lines += ["", _row(used), _row(["---"] * len(used))]
         lines += [_row(row) for row in cells[used].head(ROWS).itertuples(index=False)]
         if len(cells) > ROWS:
-            lines += ["", f"{len(cells) - ROWS} rows more in the report."]
+            lines += ["", f"The report has {len(cells) - ROWS} more rows."]
     lines += ["", *(f"<sub>{_escape(note)}</sub>" for note in part.notes)]
     return "\n".join(lines).rstrip() + "\n"
 

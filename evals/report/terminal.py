@@ -50,7 +50,7 @@ def show_section(part: Section, console: Console) -> None:
         for table in _frame_tables(frame, console.width):
             console.print(table)
         if len(frame) > ROWS:
-            remark = f"{len(frame) - ROWS} rows more in tables/{part.name}_{name}.csv"
+            remark = f"{len(frame) - ROWS} more rows in tables/{part.name}_{name}.csv"
             console.print(remark, style="dim", highlight=False, markup=False)
     for note in part.notes:
         console.print(f"  note: {note}", highlight=False, markup=False, soft_wrap=True)
@@ -81,7 +81,7 @@ def show_first_page(part: Section, console: Console) -> None:
     console.print()
     console.print(_columns_table({head: cells[:rows] for head, cells in heads.items()}))
     if rows < len(frame):
-        console.print(f"{len(frame) - rows} rows more with --full", style="dim", highlight=False)
+        console.print(f"{len(frame) - rows} more rows with --full", style="dim", highlight=False)
     console.print()
     for line in (*doubts, words[-1]):
         console.print(line, highlight=False)

@@ -219,7 +219,11 @@ def _rise(grid: Matrix, number: int, level: Level, jackknife: Jackknife) -> tupl
         return lambda weights: others(weights[:, paired_rest]) - everyone(weights[:, paired])
 
     estimate = jackknife.estimate(
-        rise, grid, method="rise in alpha", otherwise="alpha is undefined with or without", gate=RANKED
+        rise,
+        grid,
+        method="rise in alpha",
+        otherwise="alpha is undefined with the rater or without",
+        gate=RANKED,
     )
     return estimate.value, estimate.low, estimate.high, estimate.note
 

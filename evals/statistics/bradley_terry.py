@@ -57,7 +57,11 @@ def bradley_terry(
     spread = bread @ (score.T @ score) @ bread * (cases / max(cases - 1, 1))
     error = np.sqrt(np.maximum(np.diag(spread), 0.0))
     if cases < 2 or error.max() < 1e-9:
-        cause = "all comparisons are of one case" if cases < 2 else "comparisons of the same two never differ"
+        cause = (
+            "all comparisons are of one case"
+            if cases < 2
+            else "comparisons of the same two systems never differ"
+        )
         return [
             Estimate(float(s), np.nan, np.nan, count, METHOD, confidence, f"no interval: {cause}")
             for s, count in zip(strength, n, strict=True)
@@ -154,7 +158,7 @@ def davidson(
     with_ties = bool((outcome == 0).any())
     fit = _davidson_fit(design[:, kept], outcome, cluster, players, with_ties) if n else None
     if fit is None:
-        why = "no finite value: some never lost or tied with the others, or every comparison went one way"
+        why = "no finite value: some systems never lost to the others or tied with them, or every comparison went one way"
         none = undefined(why, method=DAVIDSON, n=n, confidence=confidence)
         return Davidson([none] * players, none, [none] * columns.shape[1])
     values, errors = fit
@@ -169,7 +173,7 @@ def davidson(
 
     places = {int(column): place for place, column in enumerate(kept)}
     aliased = undefined(
-        "not identifiable: it never varies independently of the rest",
+        "not identifiable: this effect never varies independently of the others",
         method=DAVIDSON,
         n=n,
         confidence=confidence,

@@ -85,7 +85,7 @@ def class_scores(answers: ClassAnswers, classes: int) -> dict[str | int, Estimat
         class_f1_coefficient(np.arange(classes, dtype=float)),
         _grid(answers),
         methods=["F1, macro", *["F1 of a class"] * classes],
-        otherwise=[NOTHING, *["neither the prediction nor the reference gives it"] * classes],
+        otherwise=[NOTHING, *["neither the prediction nor the reference has this class"] * classes],
         transform=RATIO,
     )
     return {"accuracy": accuracy, "f1_macro": macro, **dict(enumerate(by_class))}

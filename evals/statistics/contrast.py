@@ -128,7 +128,11 @@ def _contrast(
     if not difference.note.endswith(SAME):
         return Contrast(difference, difference.p)
     equal = abs(gap) < 1e-12
-    reason = f"the two are the same on all {units(grid)}" if equal else f"all {units(grid)} say the same"
+    reason = (
+        f"the two are the same on all {units(grid)}"
+        if equal
+        else f"the difference is the same on all {units(grid)}"
+    )
     return Contrast(
         replace(difference, note=f"no interval: {reason}"), 1.0 if equal else 2.0 ** (1 - grid.clusters)
     )

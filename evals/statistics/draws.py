@@ -66,9 +66,9 @@ class Bootstrap:
         if clusters < 2:
             return "one case cannot be resampled"
         if defined_count < max(1, ENOUGH * self.resamples):
-            return f"{defined_count} of {self.resamples} resamples were defined"
+            return f"only {defined_count} of {self.resamples} resamples were defined"
         if 2 / (defined_count + 1) > 1 - self.confidence + 1e-12:
-            return f"{defined_count} resamples are too few for one of {self.confidence:.0%}"
+            return f"{defined_count} resamples are too few for a {self.confidence:.0%} interval"
         return ""
 
 

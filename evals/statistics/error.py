@@ -36,7 +36,7 @@ def offset(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | N
         transform=RAW,
         gate=OPEN,
     )
-    note = estimate.note or "no interval: sizes of offsets lie above zero even where raters do not differ"
+    note = estimate.note or "no interval: sizes of offsets are above zero even if raters do not differ"
     return replace(estimate, low=np.nan, high=np.nan, note=note)
 
 

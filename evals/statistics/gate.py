@@ -47,7 +47,7 @@ def interval_refusal(grid: Matrix, gate: Gate, *, own: bool = False, pairs: IntA
         pairs: The columns of each pair of raters that takes part; by default every two.
     """
     if grid.clustered and grid.clusters < gate.groups:
-        return f"no interval: {grid.clusters} groups of cases, and {gate.groups} are needed"
+        return f"no interval: there are {grid.clusters} groups of cases, and {gate.groups} are needed"
     if gate.departures == "none":
         return ""
     # Columns beyond the raters' say where a case belongs.
@@ -59,7 +59,7 @@ def interval_refusal(grid: Matrix, gate: Gate, *, own: bool = False, pairs: IntA
     if departures >= LEAST_DEPARTURES:
         return ""
     share = f"{departures} of {grid.clusters} {'groups' if grid.clustered else 'cases'}"
-    return f"no interval: {names} leave their most common value together on {share}, and {LEAST_DEPARTURES} are needed"
+    return f"no interval: {names} depart from their most common value together on {share}, and {LEAST_DEPARTURES} are needed"
 
 
 def group_warning(grid: Matrix) -> str:

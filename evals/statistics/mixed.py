@@ -223,7 +223,7 @@ def _unfit(y: FloatArray, fixed: pd.DataFrame) -> str:
         return f"the predictors are collinear: {', '.join(tied)}"
     rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return (
-        "the predictors explain every score, so nothing is left to be random" if rest @ rest < 1e-10 else ""
+        "the predictors explain every score, so there is no residual variance" if rest @ rest < 1e-10 else ""
     )
 
 
@@ -251,7 +251,7 @@ def _deviations(theta: FloatArray, columns: int, fit: _Solved) -> FloatArray:
 
 
 PREDICTORS = ("group", "system", "source_length", "output_length")
-OF_MEANS = "linear regression on one mean difference a case; t interval"
+OF_MEANS = "linear regression on one mean difference per case; t interval"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,10 @@ def test_what_is_accepted_is_right_as_often_as_promised(folder: Path) -> None:
         f"from the {clear['labels']} of the {clear['labelled']} labelled verdicts that were reached" in counts
     )
     assert (
-        f"{clear['errors']} of which are wrong; of the 300 verdicts of this run {len(mine)} are accepted"
+        f"{clear['errors']} of these are wrong. Of the 300 verdicts of this run, {len(mine)} are accepted"
         in counts
     )
-    assert f"{sum(row['labelled'] for row in mine)} of them labelled" in counts
+    assert f"{sum(row['labelled'] for row in mine)} of the accepted verdicts have a label" in counts
     assert {row["status"] for row in document["verdicts"] if row["case"] == "c0"} == {"hung"}
     assert not any(row["accepted"] for row in document["verdicts"] if row["status"] == "hung")
 

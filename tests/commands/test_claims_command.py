@@ -83,7 +83,7 @@ def test_the_verifier_that_differs_is_told_from_those_that_agree(folder: Path) -
     same = [sum(found[name] == found["odd"] for name in ("one", "two")) / 2 for found in checks]
     assert odd["agreement"]["value"] == pytest.approx(sum(same) / len(same))
     shown = venire("claims", "three", cwd=folder).stdout
-    assert "agrees with the others" in shown and "alpha without it" in shown
+    assert "agreement with the others" in shown and "alpha without this verifier" in shown
 
 
 def claims_json(folder: Path, *arguments: object) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_a_comparison_of_nothing_but_unreached_verdicts_exits_4_until_they_are_a
     assert (ran.returncode, lacking.returncode) == (4, 4), (ran.stderr, lacking.stderr)
     assert lacking.stdout == "" and len(lacking.stderr.splitlines()) == 2
     assert "all 3 verdicts that people rated are hung" in lacking.stderr
-    assert "with --retry, asks again" in lacking.stderr
+    assert "run the command that made the run again with --retry" in lacking.stderr
     assert whole.returncode == 0, whole.stderr
 
 

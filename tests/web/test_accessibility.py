@@ -109,7 +109,10 @@ def test_a_move_has_its_controls_and_a_replay_its_parent(
             revision = page.locator(".vote", has=page.locator(".kind")).last
             assert revision.locator(".kind").inner_text().strip(" ·") == "persuasion (100%)"
             assert revision.locator(".draws").all_inner_texts() == ["○" * 10, "○" * 10, "●" * 10]
-            assert "asked again it moved 0 of 10 times alone" in page.locator(".why").first.inner_text()
+            assert (
+                "when asked again, the juror moved 0 of 10 times alone"
+                in page.locator(".why").first.inner_text()
+            )
             command = revision.locator("[data-copy]").get_attribute("data-copy")
             replayed = f"venire replay {run} c0 --arm bench --without conforming -o {run}-without-conforming"
             assert command == replayed

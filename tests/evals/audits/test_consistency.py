@@ -80,7 +80,7 @@ def test_each_juror_has_its_matrix_and_the_section_draws_them() -> None:
     assert {"jury: one", "jury: two"} <= set(correlations(both)["evaluator"])
 
     section = consistency_section(marks)
-    assert "as a halo effect would make them" in section.sentences[0]
+    assert "which is what a halo effect looks like" in section.sentences[0]
     assert svg(*section.figures.values()).count("people&#x27;s reference") == 1
 
 

@@ -53,7 +53,7 @@ def test_jurors_who_err_in_turn_are_worth_more_than_their_number_and_it_says_why
     assert found.correlation == pytest.approx(-1 / 3) and found.kish == pytest.approx(9)
     assert (
         found.note
-        == "worth more than their number, because their being right is negatively correlated (-0.33)"
+        == "the jurors are worth more independent votes than there are jurors, because their being right is negatively correlated (-0.33)"
     )
 
 

@@ -116,7 +116,7 @@ def test_the_section_says_what_it_means() -> None:
         {"safe": LIKERT}, arms=[ratings("jury", [3.0])], ballots=[votes("jury", "a", [3.0])]
     )
     (sentence,) = stability_section(unrepeated, Draws(0, 50)).sentences
-    assert sentence.startswith("No seat judged a case twice")
+    assert sentence.startswith("No juror judged a case twice")
 
 
 def test_one_case_is_too_few_to_compare_and_says_so() -> None:
@@ -124,4 +124,4 @@ def test_one_case_is_too_few_to_compare_and_says_so() -> None:
     world = evidence({"safe": LIKERT}, ballots=cast)
     section = stability_section(world, Draws(0, 50))
 
-    assert any("cannot be compared in stability: 1 case" in words for words in section.sentences)
+    assert any("cannot be compared by stability: 1 case" in words for words in section.sentences)

@@ -70,7 +70,9 @@ def test_what_does_not_pass_is_not_called_worse() -> None:
     assert not found.passed and 0 < found.power < 0.5
     said = stand_in_sentence("panel", "clear", found)
     assert "panel is not shown to be as good as a person on clear" in said
-    assert f"A jury exactly as good would pass in {found.power:.0%} of studies of this size." in said
+    assert (
+        f"A jury exactly as good as a person would pass in {found.power:.0%} of studies of this size." in said
+    )
 
 
 def test_groups_count_as_one_and_gaps_are_left_out() -> None:

@@ -108,7 +108,9 @@ def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:
     found = docket_of(evidence(SAFE, arms=[ratings("jury", [4.0, 4.0])], ballots=cast))
 
     assert found.loc["c0", "risk"] == 0.75 and found.index[0] == "c0"
-    assert found.loc["c0", "reasons"] == ("safe: a gave 1, the verdict is 4; a severe error if a is right",)
+    assert found.loc["c0", "reasons"] == (
+        "safe: a gave 1, but the verdict is 4; if 1 is right, that is a severe error",
+    )
 
 
 def review(
@@ -165,7 +167,7 @@ def test_the_probability_of_an_error_by_score() -> None:
         marks,
         Severity(),
     )
-    assert any("more often where it scores low" in words for words in section.sentences)
+    assert any("more often on cases that it scores low" in words for words in section.sentences)
 
 
 @pytest.mark.parametrize("people", [[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])

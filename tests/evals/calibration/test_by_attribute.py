@@ -88,9 +88,10 @@ def test_sentences_go_attribute_by_attribute() -> None:
     assert any("accurate (RMSE" in said for said in nearer)
     assert not any("risk" in said for said in nearer)
     assert any(
-        "further from people on risk" in said and "left as it is" in said for said in section.sentences
+        "further from people on risk" in said and "So risk is not calibrated" in said
+        for said in section.sentences
     )
-    assert any("'risk' is left as it is" in note for note in section.notes)
+    assert any("'risk' is not calibrated" in note for note in section.notes)
 
 
 def test_a_jury_that_needs_nothing_at_all_is_left_alone_throughout() -> None:
@@ -185,4 +186,4 @@ def test_the_kept_calibration_leaves_it_alone_when_it_is_applied(tmp_path: Path)
     risk = {row["case"]: row["value"] for row in document["scores"] if row["attribute"] == "risk"}
     people = world.people[world.people["attribute"] == "risk"].set_index("case")["value"]
     assert risk == people.to_dict()
-    assert "pair: left as the jury counted it: risk" in document["notes"]
+    assert "pair: not calibrated, and kept as the jury counted: risk" in document["notes"]

@@ -330,7 +330,7 @@ def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> Non
     votes["cy"] = 6 - people
     (section, *_) = sections(jury_evidence({"accurate": votes}, {"accurate": people}), Draws(0, 20))
 
-    assert any("ana gave one score throughout" in note for note in section.notes)
+    assert any("ana gave every case the same score" in note for note in section.notes)
     assert any("ben has 6 labelled cases" in note and "left out" in note for note in section.notes)
     assert any("cy's scores of 'accurate' do not rise" in note for note in section.notes)
     assert set(section.tables["curves"]["juror"]) == {"ana", "cy"}

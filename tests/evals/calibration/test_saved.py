@@ -65,14 +65,14 @@ def test_applied_scores_are_the_curves_at_the_jurors_votes(run: Path, calibratio
     scores = applied.scores.set_index(["arm", "case", "attribute"])["value"]
 
     assert scores["lens-jury", "demo-02", "accurate"] == pytest.approx(by_hand, abs=1e-5)
-    assert all("left as the jury counted it" in note for note in applied.notes)
+    assert all("kept as the jury counted" in note for note in applied.notes)
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         ({"rubric": {"version": 9}}, "clinical-note version 1; the calibration was made for clinical-note version 9"),
-        ({"rubric": {"hash": "0"}}, "in other words"),
+        ({"rubric": {"hash": "0"}}, "with a different text"),
         ({"protocol": "debate"}, "the protocol is panel; the calibration was made for debate"),
         ({"seats": {"support": {"hash": "0", "model": "openai/other"}}}, "the seat 'support' is lens/support"),
         ({"seats": {"support": {"hash": "0"}}}, "with other settings"),
@@ -139,7 +139,7 @@ def test_a_juror_without_a_calibration_is_left_out_and_named(run: Path, calibrat
     assert any("'support' was never calibrated and is left out" in note for note in applied.notes)
     assert jurors["demo-01", "accurate"] == 1
     with pytest.raises(
-        VenireError, match="the run has the arms lens-jury, lens-single; calibrated were elsewhere"
+        VenireError, match="the calibration is for elsewhere, but the run has the arms lens-jury, lens-single"
     ):
         apply(type(saved).model_validate({**saved.model_dump(), "arms": {"elsewhere": arm}}), run)
 
@@ -182,7 +182,7 @@ def test_a_mistake_is_two_lines(run: Path, tmp_path: Path, arguments: tuple[str,
 def test_what_is_no_calibration_is_not_read_as_one(run: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text('{"format": "something else"}')
 
-    with pytest.raises(VenireError, match="no calibration"):
+    with pytest.raises(VenireError, match="is not a calibration file"):
         load_calibration(tmp_path / "broken.json")
     with pytest.raises(VenireError, match="no such file"):
         load_calibration(tmp_path / "absent.json")

@@ -269,7 +269,7 @@ def test_people_stand_against_the_others_and_arms_among_them(run: Path, people: 
             assert arm in " ".join(found.methods)
     assert {"output_length", "system: brook"} <= set(found.effects["term"])
     assert found.stops["cases"].sum() == 48
-    assert any("stigmatizing stands alone" in sentence for sentence in found.methods)
+    assert any("stigmatizing is not pooled" in sentence for sentence in found.methods)
 
 
 class Counted(Store):
@@ -465,5 +465,7 @@ def test_a_run_that_hung_everywhere_says_so_and_why(tmp_path: Path) -> None:
     done = venire("compare", "run", "--human", "hung.csv", cwd=folder)
 
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 2
-    assert "all 12 verdicts that people rated are hung; the first, because no juror voted" in done.stderr
-    assert "venire show RUN c0 says what was answered" in done.stderr
+    assert (
+        "all 12 verdicts that people rated are hung; the first is hung because no juror voted" in done.stderr
+    )
+    assert "read the answers with venire show RUN c0" in done.stderr

@@ -104,7 +104,7 @@ def test_changes_that_even_out_within_the_margin_are_no_difference() -> None:
     found, sentences = effects({"jury": rows})
 
     assert found["jury"]["outcome"] == "no difference larger than the margin"
-    assert any("shown to change no more than 0.02" in each for each in sentences)
+    assert any("shown to make no difference larger than 0.02" in each for each in sentences)
 
 
 @pytest.mark.parametrize(
@@ -148,4 +148,4 @@ def test_nobody_who_voted_blind_is_said() -> None:
     )
 
     assert section is not None
-    assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind, so there is no blind count to compare its verdicts with.",)  # fmt: skip
+    assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind, so there is no blind count to compare the verdicts with.",)  # fmt: skip

@@ -24,7 +24,7 @@ def test_a_name_that_changes_below_the_rows_shown_is_told() -> None:
     told = shown(pd.DataFrame({"arm": many, "kind": "arm", "value": np.linspace(0.1, 0.9, len(many))}))
 
     assert "jury" in told and "kind" not in told
-    assert "2 rows more" in told
+    assert "2 more rows" in told
 
 
 def test_intervals_chances_and_whole_numbers_are_printed_as_they_can_be_told_apart() -> None:

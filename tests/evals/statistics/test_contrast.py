@@ -109,7 +109,7 @@ def test_four_groups_make_no_claim_and_say_how_many_are_needed():
     found = contrast("absolute error", scores, np.arange(12) // 3)
 
     assert np.isnan(found.difference.low) and np.isnan(found.p)
-    assert found.difference.note == "no interval: 4 groups of cases, and 5 are needed"
+    assert found.difference.note == "no interval: there are 4 groups of cases, and 5 are needed"
 
 
 def test_the_gate_is_of_both_arms():
@@ -118,7 +118,7 @@ def test_the_gate_is_of_both_arms():
 
     shut, unasked = contrast("icc", scores, gate=SQUARED), contrast("icc", scores)
 
-    assert np.isnan(shut.p) and "leave their most common value together on" in shut.difference.note
+    assert np.isnan(shut.p) and "depart from their most common value together on" in shut.difference.note
     assert shut.difference.value == unasked.difference.value and not np.isnan(unasked.p)
 
 
@@ -129,7 +129,7 @@ def test_a_difference_that_never_varies_is_shown_but_has_no_interval(cases):
     found = contrast("absolute error", np.column_stack([people + 1, people, people]))
 
     assert np.isnan(found.difference.low) and np.isnan(found.difference.high)
-    assert found.difference.note == f"no interval: all {cases} cases say the same"
+    assert found.difference.note == f"no interval: the difference is the same on all {cases} cases"
     assert found.p < 0.001 and found.shown == 1
 
 

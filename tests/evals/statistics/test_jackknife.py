@@ -100,12 +100,12 @@ def test_too_few_shared_departures_give_no_interval_and_say_so() -> None:
         assert estimate.defined and np.isnan(estimate.low)
         assert (
             estimate.note
-            == "no interval: raters leave their most common value together on 3 of 40 cases, and 5 are needed"
+            == "no interval: raters depart from their most common value together on 3 of 40 cases, and 5 are needed"
         )
     for estimate in (gwet_ac(long_table(rows)), percent_agreement(long_table(rows)), mae(long_table(rows))):
         assert estimate.low < estimate.value < estimate.high
     paired = cohen_kappa(long_table(rows))
-    assert "r0 and r2 leave their most common value together on 0 of 40 cases" in paired.note
+    assert "r0 and r2 depart from their most common value together on 0 of 40 cases" in paired.note
 
 
 def test_a_judge_and_a_mean_each_leave_their_own_commonest_value() -> None:
@@ -135,7 +135,8 @@ def test_groups_below_the_fewest_have_no_interval_and_below_25_a_warning(estimat
     )
 
     assert (
-        np.isnan(few.low) and few.note == f"no interval: {least - 1} groups of cases, and {least} are needed"
+        np.isnan(few.low)
+        and few.note == f"no interval: there are {least - 1} groups of cases, and {least} are needed"
     )
     assert not np.isnan(enough.low) and f"{least} groups of cases are few" in enough.note
     assert not np.isnan(many.low) and "are few" not in many.note
@@ -195,4 +196,4 @@ def test_the_percentile_bootstrap_holds_a_mean_and_knows_too_few_resamples() -> 
 def test_a_matrix_of_words_has_the_gate_too() -> None:
     grid = matrix(long_table([["yes", "yes"]] * 36 + [["no", "no"]] * 4))
 
-    assert "leave their most common value together on 4 of 40 cases" in fleiss_kappa(grid).note
+    assert "depart from their most common value together on 4 of 40 cases" in fleiss_kappa(grid).note

@@ -107,7 +107,7 @@ def test_an_arm_that_never_departs_has_no_interval() -> None:
     found = icc3k_cells(matrix(table), "jackknife")
 
     assert found["icc3k"] == pytest.approx(0) and np.isnan(found["low"])
-    assert "leave their most common value together on 0 of 12 cases" in str(found["note"])
+    assert "depart from their most common value together on 0 of 12 cases" in str(found["note"])
 
 
 def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
@@ -227,7 +227,7 @@ def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(t
         for sentence in said
         if sentence.startswith("By the published model (case random, juror fixed): alder-9 favours")
     ]
-    within = [sentence for sentence in said if sentence.startswith("Within cases")]
+    within = [sentence for sentence in said if sentence.startswith("By the model within cases")]
     assert "alder-9 favours" in within[0]
     rows = pd.DataFrame(section["tables"]["fixed_jurors"]).set_index(["model", "attribute", "juror"])
     row = rows.loc[("published model", "dx", "all jurors")]
