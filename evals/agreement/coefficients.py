@@ -123,7 +123,7 @@ class Coefficient:
         """Why it does not fit ratings of this level, or nothing."""
         words = is_text(values)
         if level in ("nominal", "binary") and self.level != "nominal":
-            return f"needs more than the {level} level"
+            return f"needs a higher level of measurement than {level}"
         if words and self.level != "nominal":
             fits = self.orders_words and categories is not None
             return "" if fits else "needs numbers; the values are text"

@@ -104,7 +104,7 @@ def classes_section(evidence: Evidence) -> Section | None:
     methods = (
         "Class by class: a value between two classes counts as the nearer one, or as the lower one if it is in the middle. "
         "Arms and constants are compared with the reference of all people, and each person with the reference of the others. "
-        "A hung verdict counts as a miss in accuracy and F1. In rewards it earns what the costs give an abstention. "
+        "A hung verdict counts as a miss in accuracy and F1. In rewards it gets what the costs give an abstention. "
         "Macro F1 is the plain mean over the classes that the rater or people used. Intervals: jackknife over cases or groups.",
     )
     return Section("classes", TITLE, tuple(sentences), tables, figures, methods)

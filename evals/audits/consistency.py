@@ -147,9 +147,12 @@ def halo(marks: Marks) -> pd.DataFrame:
         row |= {"mean": _mean(own_rhos), "people": _mean(people_rhos)}
         if estimate.defined and row["answers"] != row["people_answers"]:
             row["p"] = np.nan
-            unequal = f"{row['answers']:g} answers are averaged against people's {row['people_answers']:g}"
+            unequal = f"each score averages {row['answers']:g} answers and people's reference {row['people_answers']:g}"
             estimate = replace(
-                estimate, low=np.nan, high=np.nan, note=f"no test: {unequal}, and averages are less noisy"
+                estimate,
+                low=np.nan,
+                high=np.nan,
+                note=f"no test: {unequal}, and the average of more answers is less noisy",
             )
         rows.append({**row, **_cells(estimate)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
@@ -165,7 +168,7 @@ def _spearman(pair_values: FloatArray, known_rho: float | None) -> tuple[float, 
     if len(pair_values) < LEAST:
         return np.nan, f"{len(pair_values)} cases have both scores; {LEAST} cases are needed"
     if not np.ptp(pair_values, axis=0).all():
-        return np.nan, "the same value for every case, so there is nothing to correlate"
+        return np.nan, "an attribute has the same value for every case, so there is nothing to correlate"
     return float(_table(_ranks(pair_values))[0]) if known_rho is None else known_rho, ""
 
 

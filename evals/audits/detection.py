@@ -248,6 +248,6 @@ def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
     _, _, reviewed, low, high, saved, _ = row_by_recall[0.9]
     between = interval_phrase(float(str(low)), float(str(high)), ".0%")
     return (
-        f"Reviewed by {arm}'s scores, nine in ten of the wrong cases are found in the first {reviewed:.0%} ({between}): "
-        f"{saved:.0%} of the experts' work is saved, 10% in random order."
+        f"If cases are reviewed in the order of {arm}'s scores, nine in ten of the wrong cases are found in the first {reviewed:.0%} of cases ({between}). "
+        f"That saves {saved:.0%} of the experts' work; random order saves 10%."
     )

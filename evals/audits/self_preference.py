@@ -225,7 +225,7 @@ def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
     if not (by_case["same"].nunique() > 1).any():
         if not votes["same"].any():
             return "no juror shares a provider with a system it judged"
-        return "no case was judged by a juror of its own provider and by one of another"
+        return "no case was judged both by a juror of its own provider and by a juror of another provider"
     if votes["juror"].nunique() < 2:
         return "only one juror model"
     return ""
@@ -377,7 +377,7 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
         "higher is better. Each system has a fixed effect; case, juror, and juror by system have random intercepts. A juror is a model: its "
         "seats and repeats are averaged. Intervals and p come from Student's t, with degrees of freedom from the number of juror-system pairs. So "
         "one juror's preference for one system does not count as preference for its own provider. Providers are recognised from names. p is Holm-corrected over attributes and jurors.",
-        "The published model (Rouillard, Bassett et al.) is REML with a random intercept by case (by patient, where cases have groups) and fixed effects of jurors. It has no effect of systems, so "
+        "The published model (Rouillard, Bassett et al.) is REML with a random intercept by case (by group, if cases have groups) and fixed effects of jurors. It has no effect of systems, so "
         "a provider whose outputs are better looks favoured. The model within cases has an intercept for each output, and systems are fixed too. Both hold for these "
         "jurors and systems only: one juror's preference for one system counts as preference for its own provider. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
     )

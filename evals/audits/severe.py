@@ -79,7 +79,7 @@ def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
                 judgements = rows[~np.isnan(rows[:, place]), place]
                 n, k = len(judgements), int(judgements.sum())
                 low, high = credible(k, n) if n else (np.nan, np.nan)
-                note = "" if n else "judged no case that people call harmful"
+                note = "" if n else "it judged no case that people call harmful"
                 rate = k / n if n else np.nan
                 rows_found.append((evaluator, marks.kinds[evaluator], attribute, n, k, rate, low, high, note))
     return pd.DataFrame(rows_found, columns=RATES)
@@ -240,7 +240,7 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). The row 'overall' counts each case once, "
         f"by {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another treats the two posteriors as independent, although the cases are the "
-        "same. McNemar's exact test, given beside it, does not treat them as independent. Errors that jurors share are compared with chance: each juror's errors are dealt "
+        "same. McNemar's exact test, given beside it, does not treat them as independent. Errors that jurors share are compared with chance: each juror's errors are assigned "
         f"to the harmful cases at random, {draws.resamples} times, seed {draws.seed}."
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )

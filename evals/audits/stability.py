@@ -296,7 +296,7 @@ def _enough(judge: str, rows: Any) -> str:
     beyond = (
         f"; {repeats_made} repeats were made, so this is an extrapolation"
         if neediest["enough"] > repeats_made
-        else f" ({repeats_made} were made)"
+        else f" ({repeats_made} repeats were made)"
     )
     needing = f", {neediest['attribute']} needing the most" if answered["enough"].nunique() > 1 else ""
     return f"{sentence}{needing}{beyond}."

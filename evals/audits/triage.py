@@ -37,7 +37,7 @@ SIGNALS = {
     "spread": "how far apart the jurors' votes on one attribute are",
     "overruled": "attributes decided against a juror's vote",
     "unsupported": "quotes that are not in the case",
-    "risk": "how far the verdict is above a juror who calls the case harmful",
+    "risk": "how far the verdict is above the score of a juror who calls the case harmful",
     "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
 }
 RULE = (

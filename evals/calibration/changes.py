@@ -30,7 +30,7 @@ GATES: Mapping[str, Gate] = {
     "kappa_quadratic": SQUARED_PAIRS,
 }
 """What scores and labels must have before a measure of them gets an interval."""
-FLAT = "scores or labels have one value throughout"
+FLAT = "all scores or all labels are the same"
 Sides = tuple[str, str]
 
 

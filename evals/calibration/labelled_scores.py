@@ -95,7 +95,7 @@ def calibrable(evidence: Evidence) -> tuple[dict[str, Question], list[str]]:
     rated_names = set(evidence.people["attribute"])
     for name, question in evidence.questions.items():
         if not question.scale.ordered:
-            notes.append(f"{name!r} has words for values, without an order: it is not calibrated")
+            notes.append(f"{name!r} is not calibrated, because its values are words without an order")
         elif name not in rated_names:
             notes.append(f"people did not rate {name!r}: it is not calibrated")
         else:

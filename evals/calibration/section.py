@@ -154,7 +154,7 @@ def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     if _direction(change) < 0:
         return f"Calibrating {arm}'s verdict directly brings it nearer to people than calibrating each juror: {words}."
     if _direction(change) > 0:
-        return f"Calibrating {arm}'s verdict directly brings it less near to people than calibrating each juror: {words}."
+        return f"Calibrating {arm}'s verdict directly leaves it further from people than calibrating each juror: {words}."
     return f"Calibrating {arm}'s verdict directly, instead of each juror, is not shown to make a difference: {words}."
 
 

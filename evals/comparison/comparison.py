@@ -75,9 +75,9 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
     apart = [name for name in sheet.questions if name not in pooled]
     clusters = sheet.rows["cluster"].nunique()
     drawn = (
-        f"groups of cases ({clusters} of them, left out whole; a case without a group is its own)"
+        f"groups of cases ({clusters} groups, each left out as a whole; a case without a group counts as a group)"
         if sheet.grouped
-        else f"cases ({clusters} of them)"
+        else f"{clusters} cases"
     )
     found = [
         f"{cases} cases were scored by {', '.join(sheet.arms)} and by {people} {'person' if people == 1 else 'people'}.",

@@ -92,7 +92,7 @@ def deliberation_section(
         (*sentences, *blind_advice(effects)),
         tables,
         methods=(METHOD,),
-        lead=f"Final verdicts minus the count of the same seats' blind ballots, in {objective.words}"
+        lead=f"Final verdicts minus the count of the same jurors' blind ballots, in {objective.words}"
         f" ({'lower' if objective.better < 0 else 'higher'} is better).",
         texts={
             "effects": TableText("", "", {key: head for key, head in HEADS.items() if key != "attribute"}),

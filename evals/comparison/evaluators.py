@@ -77,7 +77,7 @@ def evaluators_section(marks: Marks) -> Section:
         "score them.": evaluators_figure(among)
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
-        "Evaluators are the arms, each seat of a jury (the median of its repeats), and panels of people: the reference, and those who re-scored. Scores are "
+        "Evaluators are the arms, each juror of a jury (the median of its repeats), and panels of people: the reference, and the second panel if there is one. Scores are "
         f"reversed where needed, so that high is good. 'Overall' pools the attributes that share a scale ({', '.join(_pooled_names(marks))}). Intervals: jackknife over cases or "
         "groups.",
     )

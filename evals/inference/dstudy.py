@@ -326,7 +326,7 @@ def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
         tuple(sentences),
         {"variances": pd.DataFrame(rows)},
         methods=(
-            "Repeats of deliberations: verdicts vary between cases and between repeats of one case; votes also vary between seats. Variances are "
+            "Repeats of deliberations: verdicts vary between cases and between repeats of one case; votes also vary between jurors. Variances are "
             "estimated from mean squares (Brennan 2001), and shares have a jackknife interval over cases. An arm's verdict is the median of its repeats, or their majority.",
         ),
     )  # fmt: skip

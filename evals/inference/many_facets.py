@@ -142,7 +142,7 @@ class _Fit:
             if len(categories) < 2:
                 raise VenireError(
                     "an attribute has the same value for every case",
-                    remedy="leave it out: it carries no information",
+                    remedy="leave this attribute out, because it carries no information",
                 )
             if len(categories) > MOST_CATEGORIES:
                 raise VenireError(

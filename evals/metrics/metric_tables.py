@@ -120,7 +120,7 @@ class MetricReport:
         lines += [f"People's ratings: {note}." for note in labels.notes]
         if flips:
             lines.append(
-                f"Metrics that point the wrong way (better scores where people see harm): {', '.join(flips)}."
+                f"Metrics that point the wrong way (better scores on cases in which people see harm): {', '.join(flips)}."
             )
         return lines
 

@@ -191,7 +191,7 @@ def _values(column: "pd.Series") -> tuple[FloatArray, tuple[str, ...] | None]:
         if np.abs(values).max(initial=0.0) > LARGEST:
             raise InvalidRatings(
                 f"a rating is infinite, or larger than {LARGEST:g}",
-                remedy="give numbers of a usual size, or leave it blank",
+                remedy="give smaller numbers, or leave the rating blank",
             )
         return values, None
     numbers = pd.to_numeric(column, errors="coerce")
