@@ -123,7 +123,7 @@ class Cost:
         """Dollars as text; where the price of some calls is unknown, those that are known."""
         if self.usd is not None:
             return f"${self.usd:.4f}"
-        return f"price unknown, ${self.known_usd:.4f} of it known" if self.priced else "price unknown"
+        return f"price partly unknown, ${self.known_usd:.4f} known" if self.priced else "price unknown"
 
     def amount(self, unit: CostUnit) -> float:
         """The cost as a number; NaN for unknown dollars."""

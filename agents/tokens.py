@@ -39,8 +39,8 @@ class Window:
         if room is None or room >= 0:
             return None
         return (
-            f"about {sum(map(estimated_tokens, texts))} tokens, and the model reads {self.tokens} "
-            f"of which {self.answer} are kept for its answer"
+            f"about {sum(map(estimated_tokens, texts))} tokens, but the model reads {self.tokens}, "
+            f"and {self.answer} of these are kept for its answer"
         )
 
 
@@ -95,7 +95,7 @@ def impossible_usage(request: Request, reply: Reply) -> str | None:
     if usage.prompt < 0 or usage.completion < 0 or usage.cached < 0:
         return "a count is negative or not a number"
     if usage.cached > usage.prompt:
-        return "more of the prompt was cached than it has"
+        return "more tokens were cached than the prompt has"
     sent = [part for m in request.messages for part in (m.opening, m.body)]
     form = 0 if request.schema is None else len(request.schema.text)
     most = _MOST_TOKENS * (sum(map(len, sent)) + form) + _PROMPT_EXTRA

@@ -44,7 +44,10 @@ from .options import JSON, REFERENCE, RESAMPLES, console, location, print_json, 
 )
 @click.option("--apply", "target", type=location, metavar="RUN", help="Calibrate the scores of this run.")
 @click.option(
-    "--scores", type=click.Path(path_type=Path), metavar="FILE.csv", help="File for the scores of --apply."
+    "--scores",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="File for the calibrated scores of --apply.",
 )
 @REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -67,12 +70,12 @@ def calibrate(
     resamples: int,
     as_json: bool,
 ) -> None:
-    """Learn from people's ratings what each juror's score is worth; check it out of fold, keep it, apply it.
+    """Learn from people's ratings how to convert each juror's scores; test that out of fold, save it, apply it.
 
-    With a calibration that was kept before in place of RUN, only --apply is left to do.
+    To apply a saved calibration, name its file in place of RUN and give --apply.
     """
     if scores is not None and target is None:
-        raise click.UsageError("--scores is where --apply writes: name the run with --apply")
+        raise click.UsageError("--scores needs --apply: name the run to calibrate with --apply RUN")
     is_saved = isinstance(source, Path) and source.suffix == ".json"
     if is_saved and (human or output or report or target is None):
         raise click.UsageError("a saved calibration can only be applied: give --apply RUN, without --human")

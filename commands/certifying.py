@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from ..evals.inference.run_certificate import RunCertificate
 
 
-@click.command(short_help="Estimate people's mean from many jury scores and few labels.")
+@click.command(short_help="Estimate people's mean score from jury scores and a few labels.")
 @RUN
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
 )
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn: the file of `venire triage --for estimate -o` (default: at random).")  # fmt: skip
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: at random).")  # fmt: skip
 @click.option("--arm", help="The jury to use (default: the run's first).")
 @click.option("--attribute", help="Only this attribute (default: all that people rated).")
 @click.option("--quantile", "quantiles", multiple=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Estimate this quantile instead of the mean; repeatable.")  # fmt: skip
-@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="Estimate the slope on a number in the cases' metadata, or on output_length.")  # fmt: skip
+@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="Estimate the slope of people's scores on a number in the cases' metadata, or on output_length.")  # fmt: skip
 @click.option(
     "--systems", metavar="A,B", help="Estimate system A's mean minus B's; cases of one group are paired."
 )
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 @JSON
 @sheet_option("human")
 def estimate(run: Path | str, human: Path, as_json: bool, **options: Any) -> None:
-    """What people would say of all cases of RUN: the mean, a share, a quantile, a slope or a difference.
+    """Estimate people's scores of all cases of RUN: the mean, a share, a quantile, a slope or a difference.
 
-    Beside it stand the labels alone and the jury alone, and what the jury was worth in labels.
+    Also shows the estimates from the labels alone and from the jury alone, and how many labels alone would be as precise.
     """
     from ..evals import load_ratings
     from ..evals.inference.estimates import estimates_answer, estimates_json, run_estimates
@@ -73,7 +73,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 @click.command(short_help="Find verdicts that may be accepted unseen, with a bound on their error.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="How the labels were drawn: the file of `venire triage --for estimate -o` (default: at random).")  # fmt: skip
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: at random).")  # fmt: skip
 @click.option(
     "--risk",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -92,7 +92,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     "--within",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="How far a verdict may be from people's reference without being wrong (default: half a step).",
+    help="How far a verdict may be from people's reference without being wrong (default: half a step of the scale).",
 )
 @click.option("--arm", help="The jury to use (default: the run's first).")
 @click.option(
@@ -111,9 +111,9 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 @JSON
 @sheet_option("human")
 def certify(run: Path | str, human: Path | None, rule: Path | None, **options: Any) -> None:
-    """Which verdicts of RUN may be accepted unseen, so that the error among them is at most --risk.
+    """Find the verdicts of RUN that may be accepted unseen, so that the error among them is at most --risk.
 
-    Labels must be of cases drawn at random, or by the probabilities that --draw kept. What is hung goes to people.
+    The labelled cases must be drawn at random, or with the probabilities in the file of --draw. Hung cases go to people.
     """
     from ..evals.inference.run_certificate import certificate_answer, certificate_json
     from ..evals.report.terminal import show_answer

@@ -34,18 +34,18 @@ def claims() -> None:
 @click.option(
     "--share",
     type=click.Choice(["addressed", "all", "uncontradicted"]),
-    help="Recount by this share of the claims.",
+    help="Recount, with this share of the claims as the score.",
 )
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Recount with this threshold.")
 @click.option(
     "--central-weight",
     type=click.FloatRange(min=0, min_open=True),
-    help="Recount with this weight of central claims.",
+    help="Recount with this weight for central claims.",
 )
 @click.option(
     "--human",
     type=click.Path(path_type=Path),
-    help="People's ratings: shown with the case, and how far claims and plain word overlap follow them.",
+    help="People's ratings, to show with the case and to compare with claims and with plain word overlap.",
 )
 @click.option(
     "-o",
@@ -183,12 +183,16 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @click.option(
     "--score",
     required=True,
-    help="The score to cut: an attribute of the run, or a measure or share of its claims.",
+    help="The score that needs a threshold: an attribute of the run, or a measure or share of its claims.",
 )
-@click.option("--attribute", help="People's yes-or-no question (default: the only one).")
+@click.option("--attribute", help="The yes-or-no question that people answered (default: the only one).")
 @click.option("--arm", help="The jury to use (default: the first that has the score).")
 @click.option("--maximise", type=click.Choice(["kappa", "f1", "youden"]), default="kappa", show_default=True)
-@click.option("--costs", metavar="FP,FN", help="Minimise the cost of a wrong yes and of a wrong no instead.")
+@click.option(
+    "--costs",
+    metavar="FP,FN",
+    help="Minimise the total cost instead, given the cost of a wrong yes and of a wrong no.",
+)
 @click.option("--fixed", type=float, help="The threshold to compare with (default: the jury's).")
 @click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -196,9 +200,10 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @JSON
 @sheet_option("human")
 def threshold(run: Path | str, human: Path, **options: Any) -> None:
-    """Choose the cut-off of a score, checked on other folds.
+    """Choose the threshold of a score, tested out of fold.
 
-    Shows what it is worth on cases left out, how much better it looks on its own (optimism), a fixed threshold, and the ROC.
+    Shows how good it is on cases left out and how much better it looks on its own cases (optimism).
+    A fixed threshold and the ROC curve are shown too.
     """
     from ..evals import load_ratings
     from ..evals.claims.threshold import (

@@ -55,11 +55,13 @@ from .options import (
     help="Print the first page in this form, such as for a comment on a pull request.",
 )
 @click.option("--png", "pictures", is_flag=True, help="With -o: also write the figures as PNG.")
-@click.option("--rescore", multiple=True, metavar="RATER", help="A rater of a second panel; repeatable.")
+@click.option(
+    "--rescore", multiple=True, metavar="RATER", help="Name of a rater in a second panel; repeatable."
+)
 @click.option(
     "--families",
     type=click.Path(path_type=Path),
-    help="YAML file that says which provider a model or system is of, by name or pattern.",
+    help="YAML file that names the provider of each model or system, by name or pattern.",
 )
 @click.option(
     "--metric",
@@ -105,7 +107,7 @@ def compare(
     full: bool,
     as_json: bool,
 ) -> None:
-    """The arms of RUN against people: who comes nearer, and whether that can be told from chance."""
+    """Compare the arms of RUN with people: which agrees better, and whether chance can explain it."""
     from ..evals import compare as compared
     from ..evals.audits import Severity
     from ..evals.audits.self_preference import load_families
@@ -221,7 +223,7 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
         corrected = (
             ""
             if row["corrected"] is None or not found.changes
-            else f"; minus the shift {row['corrected']:+.3f}"
+            else f"; without the shift {row['corrected']:+.3f}"
         )
         say(
             f"  {row['attribute']}: {row['before']:.3f} before, {row['now']:.3f} now, {row['difference']:+.3f}{corrected}"
@@ -256,7 +258,7 @@ def agreement(
     method: Interval,
     as_json: bool,
 ) -> None:
-    """How far the raters of any ratings table agree: every coefficient that fits, with intervals."""
+    """Measure how far the raters of a table agree: every coefficient that fits the scale, with intervals."""
     from ..evals import load_ratings
     from ..evals.agreement.rater_agreement import agreement as agreed
     from ..evals.agreement.rater_agreement import agreement_table, raters_table, report_lines

@@ -37,7 +37,7 @@ from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric, load_rubric
 
 FOLDER = Path(__file__).parents[1] / "evals" / "demo"
-STAMP = "a model of 135 million parameters, taught to judge short notes: often right, never to be relied on"
+STAMP = "a model of 135 million parameters, taught to judge short notes: often right, but not reliable"
 LIVE_SECONDS = 60
 """After which the live deliberation ends, on a machine that is slow or busy."""
 BETWEEN_ENTRIES = 0.7
@@ -78,7 +78,7 @@ def _replay(console: Console, *, pause: float) -> None:
 def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     """One deliberation by a language model in this process, told as it happens."""
     if gguf is None and weights_path() is None:
-        console.print(f"A live deliberation is left out: it needs {INSTALL!r} first.\n", style="dim")
+        console.print(f"A live deliberation is left out: to see one, run {INSTALL!r} first.\n", style="dim")
         return
     console.rule("A live deliberation")
     console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))
@@ -110,7 +110,7 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     _end(console, verdict)
     if verdict.stop.limit == "max_seconds":
         console.print(
-            f"This machine is too slow or too busy for more of it in {LIVE_SECONDS} seconds.\n", style="dim"
+            f"This machine is too slow or too busy to do more in {LIVE_SECONDS} seconds.\n", style="dim"
         )
 
 

@@ -28,7 +28,7 @@ from .options import JSON, QUIET, console, exit_unless_whole, print_json, say, s
 def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str | None, as_json: bool) -> None:
     """Plant known faults in the clean texts of CASES.
 
-    Kind, place and right score of each fault are known: would your jury notice it?
+    The kind, place and right score of each fault are known, so you can test whether a jury notices it.
     """
     from ..evals.training.planting import KINDS, check_kinds, planted_cases, write_planted
     from ..rubrics.case import load_cases
@@ -52,7 +52,7 @@ def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str |
     out.print(f"{told['cases']} cases in {output}: {told['clean']} clean, the others with one fault each")
     for kind in kinds:
         remark = (
-            f"; in {absent[kind]} it found no place that would not leave the text true"
+            f"; not planted in {absent[kind]} of {len(clean)} texts: no place found where it makes the text false"
             if absent[kind]
             else ""
         )
@@ -92,16 +92,18 @@ def _shares(text: str) -> dict[str, float]:
     help="Folder for the record, the new files and the report.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what it would cost; call no model and write nothing.")
-@click.option("--redact", is_flag=True, help="Not possible here: patients' words would go into a persona.")
+@click.option(
+    "--redact", is_flag=True, help="Not supported here, because patients' words would go into a persona."
+)
 @QUIET
 @JSON
 def optimise(
     file: Path, output: Path | None, dry_run: bool, redact: bool, quiet: bool, as_json: bool
 ) -> None:
-    """Look for better words for a persona, a rubric or an orchestrator, as OPT.yaml says.
+    """Look for better wording of a persona, a rubric or an orchestrator, as OPT.yaml says.
 
-    New words are proposed from training cases, chosen on validation cases, and held against the old ones once on test cases
-    that nothing has read before. Every call is recorded: the same command goes on where it was stopped.
+    New wording is proposed from training cases and chosen on validation cases. It is compared with the old wording once,
+    on test cases that were not used before. Every call is recorded: the same command resumes where it stopped.
     """
     from ..evals.optimising.optimisation import redacted_error
     from ..evals.optimising.plan import plan_optimisation
@@ -114,7 +116,9 @@ def optimise(
         print_json(plan.json()) if as_json else _show_plan(plan)
         return
     if output is None:
-        raise VenireError("no folder to write to", remedy="name one with -o OUT, or look with --dry-run")
+        raise VenireError(
+            "no folder to write to", remedy="name one with -o OUT, or see the plan with --dry-run"
+        )
     from ..agents.budget import BudgetSpent
     from ..evals.optimising.optimisation import optimise, write_result
     from ..evals.optimising.optimisation_page import optimisation_json, show_optimisation, write_optimisation
@@ -122,7 +126,7 @@ def optimise(
     try:
         result = optimise(plan, output, (lambda line: None) if quiet else (lambda line: say(line, err=True)))
     except BudgetSpent as spent:
-        exit_unless_whole(spent.limit, remedy="the test cases are not scored yet: raise it, and ")
+        exit_unless_whole(spent.limit, remedy="the test cases are not scored yet. Raise the limit, and ")
         raise
     files = write_result(output, result.first, result.returned)
     report = write_optimisation(result, output, files)
@@ -206,7 +210,7 @@ def _show_examples(summary: dict[str, Any], output: Path, as_json: bool) -> None
         return
     out = console()
     out.print(
-        f"{summary['sft']} ballots to learn from ({summary['sft_upsampled']} with those of reviewers repeated), {summary['dpo']} pairs of ballots, in {output}"
+        f"{summary['sft']} ballots to learn from ({summary['sft_upsampled']} after those of reviewers are repeated), {summary['dpo']} pairs of ballots, in {output}"
     )
     for reason, count in summary["dropped"].items():
         out.print(f"  left out: {count} {reason}")

@@ -161,7 +161,7 @@ protocols = _library("protocol", "protocols")
     help="Write all schemas to this folder.",
 )
 def schema(kind: str | None, output: Path | None) -> None:
-    """The JSON schema of one KIND of file, or with -o of all, so that an editor completes and checks them."""
+    """Print the JSON schema of one KIND of file, or write all with -o, so that an editor completes and checks your files."""
     from ..rubrics.errors import VenireError
     from ..rubrics.files import nearest
 
@@ -209,7 +209,7 @@ def check_model() -> None:
 @click.command(short_help="Check what is installed, which keys are set and what works.")
 @JSON
 def doctor(as_json: bool) -> None:
-    """What is installed, which keys are set (never their values), what works."""
+    """Check what is installed, which keys are set (their values are never printed) and what works."""
     from ..agents.doctor import diagnose, diagnosis_table
 
     diagnosis = diagnose()

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     type=click.Choice(["half", "drop", "separate"]),
     default="half",
     show_default=True,
-    help="Count a tie as half a win each, leave it out, or count it as neither won nor lost.",
+    help="Count a tie as half a win for each, leave it out, or count it as neither won nor lost.",
 )
 @JSON
 @sheet_option("file")
 def winrate(file: Path | str, ties: Ties, as_json: bool) -> None:
-    """Win rates, their errors, Bradley-Terry and Davidson strengths from a RUN of pairs or a FILE of preferences.
+    """Compute win rates, their errors and Bradley-Terry and Davidson strengths, from a RUN of pairs or a FILE of preferences.
 
-    Of a RUN, arm by arm and attribute by attribute; and what its preferences lean on besides the systems: position, label and
-    length. Of a FILE: columns case, first, second, preference (1, 2, tie or a number from 1 to 2) and optionally judge, order.
-    AlpacaEval's and MT-bench's files are read as they are.
+    A RUN is reported by arm and attribute, with the effects of position, label and length on its preferences. A FILE needs
+    the columns case, first, second and preference (1, 2, tie or a number from 1 to 2); judge and order are optional.
+    Files of AlpacaEval and MT-bench can be given unchanged.
     """
     if isinstance(file, str) or file.is_dir():
         _run_winrate(file, ties, as_json)
@@ -120,7 +120,7 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
 @click.option("--name", help="Name of the consultation (default: the file's name).")
 @click.option(
     "--model",
-    help="Let this model propose the groups, instead of comparing words; `local` is the embedded one.",
+    help="Let this model propose the groups, instead of comparing words; `local` is the embedded model.",
 )
 @BASE_URL
 @click.option(
@@ -153,7 +153,7 @@ def align(
 ) -> None:
     """Align what was SAID with what was HEARD: .jsonl, .TextGrid, .srt, .vtt, Whisper's or Deepgram's .json.
 
-    Without --model no model is asked. Exits with 4 where a model gave no alignment.
+    Without --model no model is asked. The exit status is 4 if a model gave no alignment.
     """
     import json
 
@@ -211,9 +211,9 @@ def align(
         raise SystemExit(4)
 
 
-@click.command(short_help="Compute WER, ROUGE and other metrics of texts; test whether they follow people.")
+@click.command(short_help="Compute WER, ROUGE and other metrics; test whether they agree with people.")
 @click.argument("cases", metavar="CASES|A.json", type=click.Path(path_type=Path))
-@click.option("--differing", is_flag=True, help="Leave out outputs that are their reference word for word.")
+@click.option("--differing", is_flag=True, help="Leave out outputs that equal their reference word for word.")
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings to compare the metrics with."
 )
@@ -241,7 +241,10 @@ def align(
     help="Table of other programs' scores: case,metric,value and optionally direction,family.",
 )
 @click.option(
-    "--pair", nargs=2, metavar="WORSE BETTER", help="Two cases: does each metric call the first one worse?"
+    "--pair",
+    nargs=2,
+    metavar="WORSE BETTER",
+    help="Two cases: test whether each metric scores the first one worse.",
 )
 @click.option(
     "-o",
@@ -272,10 +275,10 @@ def metrics(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """WER to MiniLM of the CASES' `output` beside their `reference`; with --human, whether metrics follow people.
+    """Compare the `output` of CASES with their `reference`, by WER, MiniLM and others; with --human, test them against people.
 
-    A missing output is an empty text. A case without a reference has no value, and says so. Of an alignment that
-    `venire align` wrote, what was heard is measured beside what was said.
+    A missing output counts as an empty text. A case without a reference has no value, which is reported. In a file of
+    `venire align`, what was heard is compared with what was said.
     """
     from ..evals.metrics.against_people import people_labels, risk_table, track
     from ..evals.metrics.measuring import differing_pairs, measure, read_pairs, read_scores, text_pairs
@@ -330,7 +333,7 @@ def metrics(
             *notes,
             *(
                 [
-                    f"{len(all_pairs) - len(pairs)} of {len(all_pairs)} outputs are their reference word for word, and left out"
+                    f"{len(all_pairs) - len(pairs)} of {len(all_pairs)} outputs equal their reference word for word and are left out"
                 ]
                 if differing
                 else []

@@ -40,8 +40,8 @@ POLL = click.option(
     show_default=True,
     help="With --batch: seconds between two checks of a batch.",
 )
-MODEL = click.option("--model", help="Model for every seat that names none.")
-BASE_URL = click.option("--base-url", help="Address of that model's server.")
+MODEL = click.option("--model", help="Model for every seat that has none in the jury file.")
+BASE_URL = click.option("--base-url", help="Address of the server of --model.")
 IN_FLIGHT = click.option(
     "--in-flight",
     type=click.IntRange(min=1),
@@ -60,7 +60,7 @@ MAX_USD = click.option(
 )
 MAX_TOKENS = click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens.")
 MAX_SECONDS = click.option(
-    "--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long."
+    "--max-seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this many seconds."
 )
 PRICES = click.option(
     "--prices",
@@ -69,7 +69,7 @@ PRICES = click.option(
 )
 ARM = click.option("--arm", help="Only this jury's deliberations.")
 RETRY = click.option(
-    "--retry", is_flag=True, help="Hear again the cases for which a model could not be reached."
+    "--retry", is_flag=True, help="Judge again the cases for which a model could not be reached."
 )
 RESAMPLES = click.option(
     "--resamples",
@@ -85,7 +85,7 @@ METHOD = click.option(
     type=click.Choice(["jackknife", "f"]),
     default="jackknife",
     show_default=True,
-    help="Interval of the ICC; f is the published F interval, which holds in only 45 to 85% on ceilings.",
+    help="Kind of interval for the ICC. f is the published F interval, whose coverage is only 45 to 85% if most scores are the best one.",
 )
 REFERENCE = click.option(
     "--reference",
@@ -105,7 +105,7 @@ MARGIN = click.option(
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="A score is an error if it is off people's reference by this share of the scale.",
+    help="A score is an error if it differs from people's reference by this share of the scale or more.",
 )
 
 
@@ -159,7 +159,8 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
             books = [name for name in tables if values[name] is not None and is_workbook(values[name])]
             if sheet_name is not None and not books:
                 raise VenireError(
-                    f"--sheet {sheet_name}: no workbook is given", remedy="leave it out, or name a workbook"
+                    f"--sheet {sheet_name}: no workbook is given",
+                    remedy="leave out --sheet, or name a workbook",
                 )
             for name in books:
                 from ..rubrics.workbook import first_table, visible_sheets
@@ -201,7 +202,7 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
     """Say on stderr which models some cases lack, why, and how they are asked again."""
     for model in models:
         say(str(model), err=True)
-    say("so some cases lack ballots; the same command with --retry asks again", err=True)
+    say("so some cases lack ballots; run the same command with --retry to ask again", err=True)
 
 
 def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> None:
@@ -246,7 +247,7 @@ def exit_unless_whole(
     """Exit with 128 and the number of the signal that stopped it, with 3 at a limit of the budget, with 4 where cases lack a model."""
     if limit is not None and limit in signal.Signals.__members__:
         by = "Ctrl-C" if limit == "SIGINT" else limit
-        say(f"stopped by {by}; the same command resumes", err=True)
+        say(f"stopped by {by}; run the same command again to resume", err=True)
         raise SystemExit(128 + signal.Signals[limit])
     if limit is not None:
         say(f"stopped: {limit} was reached; {remedy}run the same command again to continue", err=True)

@@ -85,7 +85,7 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
     text = columns.one("output")
     if text is None:
         raise VenireError(
-            f"{sheet}: no column holds the text that is judged", remedy="name it: output=COLUMN"
+            f"{sheet}: no column holds the text that is judged", remedy="name the column: output=COLUMN"
         )
     case_by_id: dict[str, dict[str, str]] = {}
     for row, name in zip(rows, case_ids(rows, columns), strict=True):
@@ -107,7 +107,7 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
         case_by_id.setdefault(name, case)
     if not case_by_id:
         raise VenireError(
-            f"{sheet}: no row has a text in the column {text!r}", remedy="name another as output"
+            f"{sheet}: no row has a text in the column {text!r}", remedy="name another column as output"
         )
     return list(case_by_id.values())
 
@@ -188,7 +188,7 @@ def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:
 def write_project(folder: Path, project: Project) -> list[Path]:
     """Write the files; an error where the folder has something in it already."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise VenireError(f"{folder} is there already, and not empty", remedy="name a new folder")
+        raise VenireError(f"{folder} exists already and is not empty", remedy="name a new folder")
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     rating_columns = ["case", "rater", *project.attributes]
     case_columns = list(dict.fromkeys(name for case in project.cases for name in case))

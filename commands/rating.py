@@ -38,19 +38,19 @@ _SERVED = (
 @click.option(
     "--overlap",
     metavar="N[:CASES]",
-    help="How many raters share a case (default: all); 2:40 for two on 40 cases and one on each of the rest.",
+    help="Number of raters for each case (default: all). 2:40 means two raters for 40 cases and one for each of the others.",
 )
 @click.option(
     "--blind/--not-blind",
     default=True,
     show_default=True,
-    help="Hide the system, and the verdicts of a run. Raters never see each other.",
+    help="Hide the system and a run's verdicts from the raters. They never see each other's ratings.",
 )
 @click.option(
     "--only",
     type=click.Path(path_type=Path),
     metavar="LIST.csv",
-    help="Only these cases: a list by `venire triage --for estimate -o` or `venire certify -o`, or any with a column case.",
+    help="Only the cases in this file, by `venire triage --for estimate -o` or `venire certify -o`, or any table with a column case.",
 )
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed for who rates what, in which order."
@@ -60,7 +60,7 @@ _SERVED = (
 def rate(cases: Path | str, output: Path, **options: Any) -> None:
     """Have people rate CASES, a file or a run, in the browser, until Ctrl-C.
 
-    RATINGS/ratings.csv is what compare, agreement and the others read; revisions.csv beside it has every click and its time.
+    RATINGS/ratings.csv is the file that compare, agreement and other commands read; revisions.csv has every click and its time.
     """
     from ..evals.rating.ratings_desk import Overlap, file_ratings, open_ratings, rated_cases
     from ..evals.rating.server import serve_desk
@@ -83,7 +83,7 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
         desk.close()
 
 
-@click.command(short_help="Answer the ballots that wait for a person in a seat.")
+@click.command(short_help="Let people who hold a seat fill in their waiting ballots.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--as",
@@ -96,7 +96,7 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
 @click.option("--close", is_flag=True, help="Make all links of this run invalid.")
 @with_options(*_SERVED)
 def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None:
-    """Serve the ballots of RUN that wait for a person, until Ctrl-C. `venire run` goes on with what she sent."""
+    """Serve the ballots of RUN that wait for a person, until Ctrl-C. `venire run` continues with the answers."""
     from ..agents.desk import FILE, Desk
     from ..evals.rating.server import serve_desk
     from ..rubrics.errors import VenireError
@@ -104,7 +104,7 @@ def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None
 
     if not (run / FILE).exists():
         raise VenireError(
-            f"no person holds a seat in {run}, or no case has come to a person's turn",
+            f"no person holds a seat in {run}, or no case has reached a person's turn yet",
             remedy="write model: person/NAME on a seat of the jury, and run it first",
         )
     desk = Desk(run)

@@ -46,7 +46,7 @@ def show(
     controls: Path | str | None,
     as_json: bool,
 ) -> None:
-    """One deliberation in the terminal; without CASE, a summary of the run."""
+    """Show one deliberation in the terminal; without CASE, a summary of the run."""
     from ..orchestration.reading.side_by_side import controlled_run, controls_beside
     from ..orchestration.reading.terminal import show_case, show_summary
     from ..rubrics.ratings import read_ratings
@@ -84,7 +84,7 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
     cls=Registered,
     group="venire.exports",
     required=True,
-    help="site (the whole inspector as files), or one of these formats",
+    help="Format: site (the whole inspector as files), or one of these",
 )
 @click.option(
     "-o",
@@ -92,10 +92,12 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
     type=click.Path(path_type=Path),
     help="File to write (for site: a folder); default: stdout.",
 )
-@click.option("--count", cls=Registered, group="venire.counting", help="Recount by this rule")
+@click.option("--count", cls=Registered, group="venire.counting", help="Recount the votes by this rule")
 @click.option("--case", help="Only this case.")
 @click.option(
-    "--no-prompts", is_flag=True, help="For html and site: leave out what models were sent and replied."
+    "--no-prompts",
+    is_flag=True,
+    help="For html and site: leave out the messages to models and their replies.",
 )
 @ARM
 def export(
@@ -114,7 +116,9 @@ def export(
         from ..web.site import write_site
 
         if output is None or count or case or arm:
-            raise click.UsageError("--to site takes -o FOLDER, and is of the whole run")
+            raise click.UsageError(
+                "--to site writes the whole run: give -o FOLDER, without --count, --case and --arm"
+            )
         say(f"{write_site(run, output, prompts=not no_prompts)} pages written to {output}", err=True)
         say_sealed(run)
         return
@@ -149,9 +153,9 @@ def inspect(
     alignments: tuple[Path, ...],
     controls: Path | str | None,
 ) -> None:
-    """Read RUN in the browser: served on this machine only, and only shown.
+    """Read RUN in the browser, on this machine only. Nothing can be changed there.
 
-    Of a folder of runs: a list of them, each to open, any two to see side by side.
+    A folder of runs opens as a list: open one run, or see any two side by side.
     """
     from ..evals.transcripts.alignment import read_alignment
     from ..rubrics.ratings import read_ratings

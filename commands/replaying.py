@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..orchestration.replay.replay import ReplaySession
 
 
-@click.command(short_help="Hear a recorded deliberation again with one thing changed.")
+@click.command(short_help="Replay a recorded deliberation with one thing changed.")
 @RUN
 @click.argument("cases", nargs=-1, metavar="[CASE]...")
 @click.option(
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 @click.option(
     "--who",
     is_flag=True,
-    help="With --controls: also ask without each juror that was read, and with that juror alone.",
+    help="With --controls: also ask with each juror's words left out, and with that juror's words alone.",
 )
 @click.option(
     "--human",
@@ -114,10 +114,10 @@ if TYPE_CHECKING:
 @QUIET
 @JSON
 def replay(run: Path | str, cases: tuple[str, ...], output: Path | str, **options: Any) -> None:
-    """Hear deliberations of RUN again with one thing changed, and put both side by side.
+    """Replay deliberations of RUN with one thing changed, and show both side by side.
 
-    Questions that did not change are answered from RUN's record, which is only read. How many calls are new is said
-    before any is made.
+    Questions that did not change are answered from RUN's record, which stays unchanged. The number of new calls is
+    printed before any is made.
     """
     from ..orchestration.reading.status import unreached_at
     from ..orchestration.record import recorded_cost
@@ -286,7 +286,7 @@ def pressure(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Seat confederates who argue for wrong or right scores, and count how many votes they turn."""
+    """Add confederates who argue for wrong or right scores to a jury, and count how many votes they change."""
     from ..evals.causes.pressure import (
         load_pressure_file,
         pressure_figure,

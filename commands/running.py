@@ -78,7 +78,7 @@ _MANY = 20_000
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
 @click.option(
-    "--jury", "juries", required=True, multiple=True, help="A jury file or name; repeatable, one arm each."
+    "--jury", "juries", required=True, multiple=True, help="A jury file or name; repeatable, each is one arm."
 )
 @click.option(
     "--pairs", is_flag=True, help="Make a case of every two systems that share a question and source."
@@ -90,7 +90,7 @@ _MANY = 20_000
 @click.option(
     "--as-pairs",
     is_flag=True,
-    help="Ask a rubric of scores which of two outputs does better on each attribute.",
+    help="Ask which of two outputs does better on each attribute of a rubric of scores.",
 )
 @click.option(
     "-o",
@@ -139,11 +139,12 @@ _MANY = 20_000
     show_default=True,
     cls=Registered,
     group="venire.executors",
-    help="Where the cases are heard; local is this process",
+    help="Where the cases are judged; local is this process",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="On Ray: number of workers (default: CPUs).")
 @click.option(
-    "--ray-address", help="Address of an existing cluster; default RAY_ADDRESS, else one is started."
+    "--ray-address",
+    help="Address of an existing cluster (default: RAY_ADDRESS; without it, a cluster is started).",
 )
 @QUIET
 @JSON

@@ -60,7 +60,7 @@ _HTTP = (
         default="VENIRE_TOKEN",
         show_default=True,
         metavar="NAME",
-        help="Environment variable with the token (on loopback: made if not set).",
+        help="Environment variable with the token (on loopback, a token is made if it is not set).",
     ),
     click.option("--max-body", type=click.IntRange(min=1), default=1 << 20, show_default=True, help="Bytes."),
 )
@@ -116,12 +116,12 @@ def serve(rubric: str, jury: str, output: Path | str, **options: Any) -> None:
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp, instead of stdin and stdout.")
 @with_options(*_JURY, *_HTTP, *_LIMITS)
 def mcp(rubric: str, jury: str, output: Path | str, http: bool, **options: Any) -> None:
-    """Offer a jury to agents as tools, by the Model Context Protocol.
+    """Offer a jury to agents as MCP tools (Model Context Protocol).
 
     The tools are judge_case and explain_verdict.
 
-    Over stdin and stdout, for a client that starts it; --http for one that comes to it, with --host, --port and the other
-    options of an address.
+    It talks over stdin and stdout to the client that started it. With --http it serves clients that connect to --host
+    and --port.
     """
     from ..evals.service.mcp import serve_mcp
 

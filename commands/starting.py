@@ -46,7 +46,9 @@ class _Import(click.Command):
     type=click.Path(path_type=Path),
     help="File for the ratings of people or of the tool's scorers: .csv, .jsonl, .parquet or .arrow.",
 )
-@click.option("--rubric", help="Convert words to this rubric's values; name and leave out what does not fit.")
+@click.option(
+    "--rubric", help="Convert words to this rubric's values; words that do not fit are listed and left out."
+)
 @click.option(
     "--column",
     "columns",
@@ -64,9 +66,9 @@ def import_(
     columns: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Read FILE as another tool wrote it, in FORMAT.
+    """Import FILE, which another tool wrote in FORMAT.
 
-    Everything that cannot be read, or that the tool itself does not count, is counted and named.
+    Whatever cannot be read, or is not counted by the tool itself, is counted and listed.
     """
     from ..evals.exchange.importing import (
         check_target,
@@ -116,7 +118,9 @@ def import_(
 )
 @click.option("--rubric", help="A rubric file or name, instead of one made from your questions.")
 @click.option("--jury", help="A jury file or name (default: you are asked).")
-@click.option("--model", help="The model of every seat that names none, such as openai/gpt-4o-mini.")
+@click.option(
+    "--model", help="Model for every seat that has none in the jury file, such as openai/gpt-4o-mini."
+)
 @BASE_URL
 @click.option(
     "--column",
@@ -128,7 +132,7 @@ def import_(
 @click.option("--yes", is_flag=True, help="Accept all guesses without asking.")
 @sheet_option("sheet")
 def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **chosen: Any) -> None:
-    """A folder with cases, rubric, jury, study and ratings to start from: no programming."""
+    """Make a folder with cases, rubric, jury, study and ratings to start from. Needs no programming."""
     from .project_files import write_project
 
     try:
@@ -223,7 +227,9 @@ def _read_sheet(
     numbered = _sheet_rows(sheet)
     rows = [row for _, row in numbered]
     if not rows:
-        raise InvalidFile(f"{sheet}: no rows in it", remedy="put one text a row, under a row of column names")
+        raise InvalidFile(
+            f"{sheet}: no rows in it", remedy="put one text in each row, below a row of column names"
+        )
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = guess_columns(names, rows, attributes=attributes)
     for pair in named:
@@ -247,13 +253,13 @@ def _read_sheet(
         if f"kept={unread}" not in named:
             raise InvalidFile(
                 f"{sheet}: {unread!r} seems to hold scores, but not as numbers from 0 to 10",
-                remedy=f"write them so, such as 4; or, if they are no scores, --column kept={unread!r}",
+                remedy=f"write numbers such as 4; if they are not scores, give --column kept={unread!r}",
             )
     if (by_attribute := rows_by_attribute(rows, columns)) is not None:
         rows, columns = by_attribute
         say(f"each row is read as one score, of {', '.join(columns.of('rating'))}", err=True)
     if (by_system := ids_by_system(rows, columns)) is not None:
-        say(f"texts share an id and differ in {columns.one('system')!r}: ids are read with it, and one id as one group", err=True)  # fmt: skip
+        say(f"texts with one id differ in {columns.one('system')!r}: each text gets an id with it, and the shared id becomes the group", err=True)  # fmt: skip
         rows, columns = by_system
     ratings = columns.of("rating") if columns.one("rater") is None else ()
     if scores := scores_by_person(ratings):
@@ -346,7 +352,7 @@ def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -
     from ..rubrics.sheet_columns import ROLES
 
     while not click.confirm("Is that right?", default=True, err=True):
-        column = click.prompt("Which column is not?", type=click.Choice(list(columns.roles)), err=True)
+        column = click.prompt("Which column is wrong?", type=click.Choice(list(columns.roles)), err=True)
         role = click.prompt("What is it?", type=click.Choice(ROLES), default=columns.roles[column], err=True)
         columns = columns.with_role(column, role)
         _show_columns(columns, rows)
@@ -361,7 +367,10 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
     if lost := sum(any(cell.strip() for cell in row.values()) for row in empty):
         say(f"{_many(lost, 'row')} without a text under {columns.one('output')!r}: left out", err=True)
     if not (columns.of("source") or columns.of("reference")):
-        say("no column holds the source, so jurors see the text alone: --column source=NAME", err=True)
+        say(
+            "no column holds the source, so jurors see only the text; name one with --column source=NAME",
+            err=True,
+        )
 
 
 _ADJECTIVE = re.compile(

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 @click.option("--attribute", help="Only this attribute.")
 @JSON
 def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: bool) -> None:
-    """Where the variance of RUN's scores comes from, and what more or fewer jurors and repeats would give.
+    """Show where the variance of RUN's scores comes from, and what more or fewer jurors and repeats would change.
 
-    First ballots and final ones are analysed apart: after a round, jurors are no longer independent.
+    First and final ballots are analysed separately: after a round, jurors are no longer independent.
     """
     from ..evals.inference.dstudy import dstudy_answer, dstudy_json, run_dstudy
     from ..evals.report.terminal import show_answer
@@ -58,11 +58,11 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
     show_answer(dstudy_answer(found), console())
 
 
-@click.command(short_help="Estimate how harsh each juror is and how good each case, in one model.")
+@click.command(short_help="Estimate how harsh each juror and how good each case is, in one model.")
 @click.argument("source", metavar="RUN|RATINGS", type=location)
 @click.option("--arm", help="For a run: the jury (default: the first with two or more seats).")
 @click.option(
-    "--human", type=click.Path(path_type=Path), help="For a run: people's ratings, as further raters."
+    "--human", type=click.Path(path_type=Path), help="For a run: people's ratings, added as more raters."
 )
 @click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="For a run: use the first or the final ballots.")  # fmt: skip
 @click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="Estimate the steps between scores once for all attributes, or for each.")  # fmt: skip
@@ -76,7 +76,7 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
 @JSON
 @sheet_option("human")
 def facets(source: Path | str, human: Path | None, output: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
-    """How harsh each juror or person is, how hard each attribute and how good each case, on one scale.
+    """Estimate how harsh each juror or person, how hard each attribute and how good each case is, on one scale.
 
     Reads a run's ballots or a table of ratings. Raters who share no case with the others are refused.
     """
@@ -128,7 +128,7 @@ class _OrWhole(click.Group):
 
 @click.group(cls=_OrWhole, short_help="Find out which jury to use: plan, run and report a study.")
 def study() -> None:
-    """Sweep compositions: plan, run and report a study, or all three with the file alone: study STUDY.yaml."""
+    """Plan, run and report a study of many juries. `venire study STUDY.yaml` does all three."""
 
 
 @study.command()

@@ -50,7 +50,7 @@ TIES = click.option(
     type=click.Choice(["half", "strict", "wins"]),
     default="half",
     show_default=True,
-    help="Count ties as half a win each, as none, or as a win for both.",
+    help="Count a tie as half a win for each, as no win, or as a win for both.",
 )
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the resamples.")
 
@@ -104,7 +104,7 @@ def show_board(tables: list[Table], sentences: list[str]) -> None:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write the board there as a page, JSON and CSV tables.",
+    help="Write the board to this folder as a page, JSON and CSV tables.",
 )
 @TIES
 @RESAMPLES
@@ -124,9 +124,9 @@ def table(
 ) -> None:
     """Rank systems from a table of SCORES.
 
-    Wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
+    SCORES is wide (system,SCENARIO,...) or long (system,scenario,score and optionally case).
 
-    A blank is missing.
+    A blank cell is a missing score.
     """
     from ..evals.statistics.draws import Draws
     from ..evals.suites.board import board
@@ -227,7 +227,7 @@ def import_helm(
 def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> None:
     """Score recorded OUTPUTS by a SCENARIO file.
 
-    OUTPUTS has case, system and output. A constant and a random baseline stand beside.
+    OUTPUTS has the columns case, system and output. A constant and a random baseline are shown too.
     """
     from ..evals.suites.scenario import load_scenario, load_scenario_cases
     from ..evals.suites.scored_systems import load_outputs, score_outputs
@@ -291,7 +291,7 @@ def plan(
 ) -> None:
     """Print the calls that SUITE still has to make, and their cost.
 
-    Also how long the embedded model would take. Spends nothing.
+    Also prints how long the embedded model would take. Spends nothing.
     """
     from ..evals.suites.suite_plan import plan_sentences, plan_suite, plan_table, suite_plan_json
 
@@ -322,12 +322,13 @@ def plan(
 )
 @click.option("--workers", type=click.IntRange(min=1), help="On Ray: number of workers (default: CPUs).")
 @click.option(
-    "--ray-address", help="Address of an existing cluster; default RAY_ADDRESS, else one is started."
+    "--ray-address",
+    help="Address of an existing cluster (default: RAY_ADDRESS; without it, a cluster is started).",
 )
 @QUIET
 @JSON
 def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool, **options: Any) -> None:
-    """Run SUITE: systems answer, juries judge; resumes where it left off."""
+    """Run SUITE: systems answer, then juries judge. Resumes where it left off."""
     from ..evals.suites.suite_run import run_suite
     from .running import cluster_of
 
@@ -379,7 +380,7 @@ def report(
 ) -> None:
     """Report the board of SUITE from its records.
 
-    Win rates, macro averages, ranks, costs and failures. Makes no model call.
+    Shows win rates, macro averages, ranks, costs and failures. Makes no model call.
     """
     from ..evals.ratings.people import load_ratings
     from ..evals.statistics.draws import Draws
@@ -418,9 +419,9 @@ def report(
 def coverage(
     suite: Path | None, taxonomy: str | None, survey: Path | None, data: Path | None, as_json: bool
 ) -> None:
-    """Show which places of the taxonomy SUITE covers.
+    """Show which parts of the taxonomy SUITE covers.
 
-    Without SUITE, the 35 listed benchmarks of MedHELM.
+    Without SUITE, shows the 35 listed benchmarks of MedHELM.
     """
     from ..evals.suites.suite_plan import coverage_json, coverage_sentences, coverage_table, survey_table
     from ..evals.suites.taxonomy import load_listings, load_survey, load_taxonomy
@@ -450,7 +451,7 @@ def coverage(
     "--jury",
     "judge",
     required=True,
-    help="Who judges references: a jury file, or a name from `venire juries`.",
+    help="Jury that judges the references: a file, or a name from `venire juries`.",
 )
 @click.option(
     "--rubric", default="gold-answer", show_default=True, help="A rubric whose first attribute is yes or no."
@@ -480,7 +481,7 @@ def gold(
 ) -> None:
     """Have a jury check the reference answers of SUITE.
 
-    Prints scores with reasonable and other references, and the ranking with and without the others.
+    Prints scores on cases with reasonable references and on the others, and the ranking with and without the others.
     """
     from ..evals.statistics.draws import Draws
     from ..evals.suites.gold import (

@@ -51,7 +51,7 @@ _MOST = 20
 @click.option(
     "--to",
     metavar="FORMAT",
-    help="The cases for annotators: label-studio, argilla; or any format of `venire export`.",
+    help="Format of the cases for annotators: label-studio, argilla, or any format of `venire export`.",
 )
 @click.option(
     "--for",
@@ -75,7 +75,8 @@ _MOST = 20
     help="With --for: how the cases are drawn.",
 )
 @click.option(
-    "--attribute", help="With --for: the attribute whose deliberation decides (default: the first)."
+    "--attribute",
+    help="With --for: the attribute whose deliberation decides which cases are drawn (default: the first).",
 )
 @REFERENCE
 @HARMFUL
@@ -101,10 +102,10 @@ def triage(
     seed: int,
     as_json: bool,
 ) -> None:
-    """The cases of RUN in the order in which a person should look at them, each with its reasons. Needs no labels."""
+    """List the cases of RUN in the order in which a person should look at them, with reasons. Needs no labels."""
     if purpose == "estimate":
         if to is not None:
-            raise click.UsageError("--for draws cases at random: take --for or --to, not both")
+            raise click.UsageError("--for draws cases at random: give --for or --to, not both")
         _draw(run, arm, attribute, number, design, output, seed, as_json)
         return
     from ..evals import load_ratings

@@ -298,7 +298,7 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
     unasked = [jury.orchestrator] if way.framework else jury.seats if not way.judges else ()
     if any(settings.alternates for settings in unasked):
         raise VenireError(
-            f"{jury.name}: alternates are not asked for free text under protocol: {jury.protocol}",
+            f"{jury.name}: alternates are not asked under protocol: {jury.protocol}, which needs free text",
             remedy="remove them, or choose a protocol whose answers have a form, such as orchestrated",
         )
     if way.check is not None:
@@ -322,7 +322,8 @@ def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: 
         why = why or f"{jury.name}: no seat can read case {case.id!r}: {next(iter(found.values()))}"
     if why:
         raise VenireError(
-            why, remedy="shorten the case, choose models that read more, or state context: TOKENS"
+            why,
+            remedy="shorten the case, choose models that read longer texts, or write context: TOKENS at a seat",
         )
 
 

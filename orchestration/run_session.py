@@ -196,7 +196,9 @@ def _check_models(
         ModelUnreachable: A model cannot be reached. Where the record holds calls, only once one more is needed.
     """
     if session.batch is not None and session.executor != "local":
-        raise VenireError("batches go out from one process", remedy="leave out --executor, or --batch")
+        raise VenireError(
+            "batches can be sent from one process only", remedy="leave out --executor, or --batch"
+        )
     if session.executor != "local":
         # Its workers ask for themselves: what this machine reaches, they need not, nor the other way round.
         return []

@@ -73,8 +73,8 @@ def _drawn_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequen
     pool = [each for each in _labelled_cases(shots, rubric) if each[0] not in scored]
     if len(pool) < shots.n:
         raise VenireError(
-            f"{shots.n} examples were requested; {shots.cases} has {len(pool)} labelled cases outside those scored "
-            "and their groups",
+            f"{shots.n} examples were requested; {shots.cases} has {len(pool)} labelled cases that are neither "
+            "scored nor in the group of a scored case",
             remedy="label more cases, or ask for fewer examples",
         )
     return random.Random(shots.seed).sample(pool, shots.n)
@@ -105,7 +105,7 @@ def _named_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequen
             )
         if labelled[name][0] in scored:
             raise VenireError(
-                f"the example {name!r} is among the cases that are scored, or of the group of one",
+                f"the example {name!r} is among the cases that are scored, or in the group of one of them",
                 remedy="name another, or leave its group out of the cases",
             )
     return [labelled[name] for name in shots.ids]

@@ -136,7 +136,7 @@ class ModelSettings(BaseModel):
         for name in ("wait", "usd_per_hour"):
             if getattr(self, name) is not None and not self.is_person:
                 raise wrong(
-                    "wait and usd_per_hour are for persons only\nwrite model: person/NAME, or remove it",
+                    "wait and usd_per_hour are for persons only\nwrite model: person/NAME, or remove them",
                     name,
                 )
         return self
@@ -162,7 +162,9 @@ class ModelSettings(BaseModel):
     def _further_ones(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in value:
             if name in RESERVED or re.search(r"key|token$|secret|authorization|headers", name):
-                raise ValueError(f"{name!r} is not for params\nset it on the seat, or leave it to venire")
+                raise ValueError(
+                    f"{name!r} cannot be set in params\nset it on the seat, or leave it to venire"
+                )
         return value
 
     @field_validator("api_key_env")
@@ -321,7 +323,9 @@ class Jury(BaseModel):
                 "escalate_to",
             )
         if self.rule is not None and self.escalate_to is None:
-            raise wrong("no one receives the cases that it does not accept\nadd escalate_to: people", "rule")
+            raise wrong(
+                "no one receives the cases that the rule does not accept\nadd escalate_to: people", "rule"
+            )
         return self
 
     @model_validator(mode="after")
@@ -344,7 +348,10 @@ class Jury(BaseModel):
         repeated = self.protocol in ("single", "panel")
         seated = len(names) * (self.repeats if repeated else 1)
         if self.quorum > seated:
-            raise wrong(f"{self.quorum} with {seated} to vote can never be met\nlower the quorum", "quorum")
+            raise wrong(
+                f"{self.quorum} votes can never be reached, because only {seated} can be cast\nlower the quorum",
+                "quorum",
+            )
         return self
 
     @model_validator(mode="after")

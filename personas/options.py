@@ -130,7 +130,7 @@ def load_acceptance(path: Path | str) -> AcceptanceRule:
         detail = error.errors()[0]
         place = ".".join(map(str, detail["loc"])) or "the file"
         raise InvalidFile(
-            f"{path}: not a rule of acceptance: {place}: {detail['msg']}",
+            f"{path}: not an acceptance rule: {place}: {detail['msg']}",
             remedy="give a file that `venire certify RUN --human RATINGS --save FILE` wrote",
         ) from None
 
@@ -344,7 +344,7 @@ def refuse_unused_replans(limits: Limits, protocol: str) -> None:
         )
     else:
         return
-    raise wrong(f"cannot act: {why}\nremove it, or set it to 0", "limits", "max_replans")
+    raise wrong(f"has no effect: {why}\nremove it, or set it to 0", "limits", "max_replans")
 
 
 def unused_option(name: str, protocol: str) -> str:

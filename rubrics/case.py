@@ -29,7 +29,7 @@ from .rows import read_rows
 from .yaml_files import Converted, wrong
 
 _TEXTS = ("source", "reference", "question", "audience", "group", "system")
-_ANY_NAMES = "; a sheet with other names becomes a folder with venire new FOLDER --from SHEET"
+_ANY_NAMES = "; for a sheet with other names, run venire new FOLDER --from SHEET"
 _KNOWN = {"id", "output", "metadata", *_TEXTS}
 PAIR_COLUMNS = ("output_a", "output_b")
 _OF_PAIRS = ("output_b", "system_b", "swapped")
@@ -87,7 +87,9 @@ class Case(BaseModel):
         if not self.output.strip() and not (self.output_b or "").strip():
             raise wrong("is blank" if self.output_b is None else "both outputs are blank", "output")
         if self.output_b is not None and self.swapped != is_swapped(self.id):
-            raise wrong("labels are drawn by lot\nmake a pair with Case.from_row", "swapped")
+            raise wrong(
+                "the labels A and B are assigned at random\nmake a pair with Case.from_row", "swapped"
+            )
         return self
 
     @model_serializer(mode="wrap")
@@ -257,7 +259,7 @@ def load_cases(cases: str | Path | Frame | Iterable[Mapping[str, Any]]) -> Itera
         yield case
     if not ids:
         origin = cases if isinstance(cases, str | Path) else "the rows"
-        raise InvalidFile(f"{origin}: no cases in it", remedy="write one case a line, with id and output")
+        raise InvalidFile(f"{origin}: no cases in it", remedy="write one case per line, with id and output")
 
 
 def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Case]:
@@ -272,7 +274,7 @@ def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Ca
             missing = "system" if case.system is None else "question, and no source"
             raise VenireError(
                 f"case {case.id!r} has no {missing}",
-                remedy="pairs are of two systems on one question or source",
+                remedy="add it: a pair is two systems with the same question or source",
             )
         systems = by_question.setdefault((case.question, case.source), {})
         if case.system in systems:

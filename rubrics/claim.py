@@ -118,7 +118,9 @@ def _load_claims(path: Path, modified_at: int) -> Mapping[str, tuple[Claim, ...]
             central=_truth(row.get("central"), at),
         )
     if not claims_by_case:
-        raise InvalidFile(f"{path}: no claims in it", remedy=f"write one claim a line, with {CLAIM_COLUMNS}")
+        raise InvalidFile(
+            f"{path}: no claims in it", remedy=f"write one claim per line, with {CLAIM_COLUMNS}"
+        )
     return {case: tuple(claims.values()) for case, claims in claims_by_case.items()}
 
 
@@ -134,10 +136,10 @@ def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
         return ""
     count, ids = sum(strangers.values()), list(strangers)
     and_more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    note = f"{count} claim{'' if count == 1 else 's'} of no case here, left out: {', '.join(ids[:_NAMED])}{and_more}"
+    note = f"{count} claim{'' if count == 1 else 's'} left out, which belong{'s' if count == 1 else ''} to no case here: {', '.join(ids[:_NAMED])}{and_more}"
     if len(strangers) == len(claims):
         raise InvalidFile(
-            f"{path}: none of its claims is of a case here: {note}",
+            f"{path}: none of its claims belongs to a case here: {note}",
             remedy="write under 'case' the ids that the cases have",
         )
     return f"{path.name}: {note}"
@@ -181,7 +183,8 @@ def _place(value: Any, at: str, name: str) -> int | None:
         place = -1
     if place < 0:
         raise InvalidFile(
-            f"{at}: {name} is {value!r}", remedy="write the place in characters, or leave it out"
+            f"{at}: {name} is {value!r}",
+            remedy="write the position as a number of characters, or leave it out",
         )
     return place
 

@@ -40,7 +40,10 @@ def read_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
     with open_file(path, "name a file in it") as handle:
         raw = handle.read(largest + 1)
     if len(raw) > largest:
-        raise InvalidFile(f"{path}: larger than {largest:,} bytes", remedy="name a file written by hand")
+        raise InvalidFile(
+            f"{path}: larger than {largest:,} bytes",
+            remedy="name a smaller file, such as one written by hand",
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -88,8 +91,10 @@ def read_json(path: Path) -> Any:
     """What a JSON file holds, which is of a size and depth that can be kept in memory."""
     text = read_text(path, largest=LARGEST_JSON)
     if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
-        raise InvalidFile(f"{path}: more than {MOST_VALUES:,} values", remedy="write fewer into one file")
-    return json_value(text, str(path), "see how it was written")
+        raise InvalidFile(
+            f"{path}: more than {MOST_VALUES:,} values", remedy="write fewer values into one file"
+        )
+    return json_value(text, str(path), "check how it was written")
 
 
 def json_value(text: str, where: str, remedy: str) -> Any:
@@ -104,16 +109,16 @@ def json_value(text: str, where: str, remedy: str) -> Any:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         problem = f"{error.msg} at {line}column {error.colno}"
     except RecursionError:
-        problem, remedy = f"nested more than {DEEPEST} levels deep", "write it flatter"
+        problem, remedy = f"nested more than {DEEPEST} levels deep", "nest it less deeply"
     except UnicodeEncodeError:
-        problem, remedy = "half of a surrogate pair", "write characters as themselves, in UTF-8"
+        problem, remedy = "half of a surrogate pair", "write the characters directly, in UTF-8"
     except _RepeatedKey as error:
         problem, remedy = (
             f"the key {str(error)[:60]!r} appears more than once in one object",
             "keep one of them",
         )
     except ValueError as error:
-        problem, remedy = str(error), "write a smaller one, or quote it"
+        problem, remedy = str(error), "write a smaller number, or quote it"
     else:
         return value
     raise InvalidFile(f"{where}: not valid JSON: {problem}", remedy=remedy) from None

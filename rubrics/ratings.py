@@ -40,7 +40,7 @@ def read_ratings(path: Path) -> Iterator[Rating]:
     first = next(rows, None)
     if first is None:
         raise InvalidFile(
-            f"{path}: no ratings in it", remedy="write one rating a line: case,rater,attribute,value"
+            f"{path}: no ratings in it", remedy="write one rating per line: case,rater,attribute,value"
         )
     header_line = 1 if path.suffix.lower() in (".csv", ".tsv") else first[0]
     unfold = _form(f"{path}:{header_line}", list(first[1]), first[1])
@@ -111,7 +111,7 @@ def _long_rows(place: str, row: _Row) -> Iterator[_Row]:
 def _missing(place: str, column: str, columns: Iterable[str]) -> InvalidFile:
     return InvalidFile(
         f"{place}: no column {column!r}",
-        remedy=f"{near_column(column, columns)}ratings have case,rater,attribute,value, or case,rater and one column an attribute",
+        remedy=f"{near_column(column, columns)}ratings have case,rater,attribute,value, or case,rater and one column per attribute",
     )
 
 

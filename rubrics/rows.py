@@ -261,7 +261,7 @@ _BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
 def _too_long(path: Path, line: int) -> InvalidFile:
     return InvalidFile(
         f"{path}:{line}: a row of more than {LARGEST_ROW:,} bytes",
-        remedy="write one row a line, and shorter texts",
+        remedy="write one row per line, and shorter texts",
     )
 
 
@@ -269,11 +269,11 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in _lines(path):
         if not line.strip():
             continue
-        row = json_value(line, f"{path}:{number}", "write one JSON object a line")
+        row = json_value(line, f"{path}:{number}", "write one JSON object per line")
         if not isinstance(row, dict):
             raise InvalidFile(
                 f"{path}:{number}: expected an object, found {type(row).__name__}",
-                remedy="write one JSON object a line",
+                remedy="write one JSON object per line",
             )
         yield number, row
 
@@ -305,7 +305,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
         if len(header) > MOST_COLUMNS:
             raise InvalidFile(
                 f"{path}:1: {len(header):,} columns, more than {MOST_COLUMNS:,}",
-                remedy="write one row a line",
+                remedy="write one row per line",
             )
         if header:
             _check_header(f"{path}:1", header, required, otherwise)

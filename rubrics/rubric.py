@@ -112,7 +112,7 @@ class Rubric(BaseModel):
         earlier = names[: names.index(attribute.name)]
         if condition not in earlier:
             raise wrong(
-                f"{condition!r} is not an attribute before {attribute.name!r}\n{nearest(condition, earlier)}",
+                f"{condition!r} is not the name of an attribute before {attribute.name!r}\n{nearest(condition, earlier)}",
                 *at,
             )
         legal = self.scales[next(a.scale for a in self.attributes if a.name == condition)].values
@@ -126,7 +126,7 @@ class Rubric(BaseModel):
             for name, scale in self.scales.items():
                 if scale.level != "ordinal" or scale.values not in PAIR_SCALES:
                     raise wrong(
-                        "two outputs are compared on an ordinal scale about a tie\n"
+                        "two outputs need an ordinal scale with a tie in the middle\n"
                         "write level: ordinal and anchors for -1, 0, 1 (or from -2 to 2, or -3 to 3)",
                         *("scales", name),
                     )
@@ -201,7 +201,7 @@ class Rubric(BaseModel):
         if self.compares:
             raise VenireError(
                 f"case {case.id!r} has one output, and the rubric {self.name!r} compares two",
-                remedy="give rows with output_a and output_b, or make pairs of a file with systems: --pairs",
+                remedy="give rows with output_a and output_b, or make pairs from a file with systems: --pairs",
             )
         raise VenireError(
             f"case {case.id!r} has two outputs, and the rubric {self.name!r} scores one",

@@ -104,11 +104,11 @@ class CostMatrix(BaseModel):
                 raise wrong(f"unknown key {key!r}\n{nearest(key, [ABSTENTION])}", key)
             if not isinstance(row, Mapping):
                 raise wrong(
-                    f"the row of {key!r} is not a mapping\nwrite what each answer is worth: {{ANSWER: NUMBER, ...}}",
+                    f"the row of {key!r} is not a mapping\nwrite the reward for each answer: {{ANSWER: NUMBER, ...}}",
                     _step(key),
                 )
         if ABSTENTION not in cells:
-            raise wrong("what an abstention is worth is missing\nadd abstention: NUMBER")
+            raise wrong("the reward for an abstention is missing\nadd abstention: NUMBER")
         return {"rows": rows, ABSTENTION: cells[ABSTENTION]}
 
     @model_serializer(mode="plain", when_used="json")
@@ -192,7 +192,9 @@ class Scale(BaseModel):
         if len(values) < 2:
             raise ValueError("a scale needs two values or more")
         if self.level == "binary" and len(values) != 2:
-            raise ValueError(f"a binary scale has two values, this one {len(values)}\nuse level: ordinal")
+            raise ValueError(
+                f"a binary scale has two values, but this one has {len(values)}\nuse level: ordinal"
+            )
         if NOT_APPLICABLE in values:
             raise ValueError(f"{NOT_APPLICABLE!r} is not a value\nset may_not_apply: true on the attribute")
         numeric = [value for value in values if not isinstance(value, str)]

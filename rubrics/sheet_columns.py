@@ -32,7 +32,7 @@ MEANING: Mapping[Role, str] = {
     "source": "what the text was made from",
     "reference": "a known good text",
     "question": "what was asked for",
-    "audience": "whom it is for",
+    "audience": "the readers of the text",
     "group": "cases that belong together, such as a patient's",
     "system": "who or what wrote the text",
     "rater": "the person who rated",
@@ -173,7 +173,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
         place for place, number in enumerate(filled) if number >= min(2, usual) and 2 * number >= usual
     )
     notes = [
-        f"line {line}: skipped, above the header: {' '.join(filter(None, cells))[:60]}"
+        f"line {line}: skipped, because it is above the header: {' '.join(filter(None, cells))[:60]}"
         for line, cells in rows[:top]
     ]
     (_, names), body = rows[top], rows[top + 1 :]
@@ -222,7 +222,7 @@ def _without_totals(
             break
         rows.pop()
         notes.append(
-            f"line {line}: left out, worked out from the rows above: {' '.join(filter(None, cells))[:60]}"
+            f"line {line}: left out, because it is computed from the rows above: {' '.join(filter(None, cells))[:60]}"
         )
     return rows, notes[::-1]
 

@@ -139,7 +139,7 @@ def _check_opened(file: Path, name: str, header: dict[str, Any]) -> None:
         case "sheet":
             raise InvalidFile(
                 f"{file}: no sheet named {name!r}",
-                remedy=f"its sheets: {', '.join(header['sheets'][:_LISTED])}",
+                remedy=f"name one of its sheets: {', '.join(header['sheets'][:_LISTED])}",
             )
         case "password":
             raise InvalidFile(f"{file}: a workbook with a password", remedy="save it without one, or as .csv")

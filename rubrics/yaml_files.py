@@ -332,7 +332,9 @@ class _Plain:
         if node.tag not in _SCALARS:
             raise self._unknown_tag(node)
         if node.tag == f"{_CORE}int" and _LONG_INTEGER.search(node.value):
-            raise self._error(node, f"a number of more than {LONGEST_INTEGER} digits", "write a smaller one")
+            raise self._error(
+                node, f"a number of more than {LONGEST_INTEGER} digits", "write a smaller number"
+            )
         try:
             return yaml.constructor.SafeConstructor().construct_object(node)
         except (yaml.YAMLError, ValueError, KeyError, IndexError, OverflowError):
@@ -348,7 +350,7 @@ class _Plain:
             raise self._error(node, "this value contains itself through an alias", "write it out")
         self._around.append(node)
         if len(self._around) > DEEPEST:
-            raise self._error(node, _TOO_DEEP, "write it flatter")
+            raise self._error(node, _TOO_DEEP, "nest it less deeply")
 
     def _count(self, node: yaml.Node) -> None:
         self._nodes += 1

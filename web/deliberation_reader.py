@@ -81,7 +81,7 @@ class DeliberationReader:
     def arms_of(self, case: str) -> list[str]:
         """The arms that have judged the case."""
         if case in sealed_cases(self._store):
-            raise NotThere("A person has yet to vote blind on that case. Until then no vote on it is shown.")
+            raise NotThere("A person still has to vote blind on that case. Its votes are hidden until then.")
         found = [
             arm.name for arm in self.arms() if next(self._store.transcripts(arm, case), None) is not None
         ]

@@ -180,7 +180,7 @@ class FolderInspector:
             element("label", None, words, element("select", {"name": name}, [
                 element("option", {"value": key, "selected": key == held}, str(side)) for key, side in sides.items()
             ]))
-            for words, name, held in zip(("this jury", "beside this one"), "ab", picked, strict=True)
+            for words, name, held in zip(("this jury", "and this jury"), "ab", picked, strict=True)
         ]  # fmt: skip
         button = element("button", {"type": "submit"}, "Side by side")
         return element("form", {"class": "filter", "action": "./beside", "method": "get"}, lists, button)
@@ -236,7 +236,7 @@ class FolderInspector:
             two.judged_by(),
             element("p", {"class": "quiet"}, told),
             scrolling_table("Side by side", ("case", "scores that differ"), rows),
-            quiet(f"the {MOST} furthest apart") if len(apart) > MOST else None,
+            quiet(f"only the {MOST} cases that differ most are listed") if len(apart) > MOST else None,
         )
 
     def _page(self, title: str, here: str, *main: Child) -> web.Response:
@@ -257,7 +257,7 @@ def headline(inspector: Inspector) -> str:
             f"{each.attribute} {each.mean:.2f}" for each in counts.summaries(arm) if each.mean is not None
         ]
         lines += [f"{arm.name}: {', '.join(means)}"] if means else []
-    return "; ".join(lines) or "no score read yet"
+    return "; ".join(lines) or "no score has been read yet"
 
 
 def _address(one: Side, two: Side, **more: str) -> str:

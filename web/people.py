@@ -107,7 +107,9 @@ def people_of_run(run: Location, ratings: Sequence[Rating]) -> People:
     known = {rating.case for rating in ratings} if unfinished else set(cases)
     others = dict.fromkeys(rating.attribute for rating in ratings if rating.attribute not in questions)
     unknown = (
-        [f"not asked of the juries, and shown only on the cases' pages: {', '.join(others)}"]
+        [
+            f"the juries were not asked about these attributes, which are shown only on the pages of cases: {', '.join(others)}"
+        ]
         if others
         else []
     )

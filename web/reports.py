@@ -91,5 +91,5 @@ def record_of(run: Location) -> Location:
     page = run / suites.REPORT / "report.html"
     raise VenireError(
         f"{run}: no system was asked and no jury sat, so there is no deliberation to inspect",
-        remedy=f"venire suite report SUITE.yaml writes its board as a page: {page}",
+        remedy=f"run venire suite report SUITE.yaml, which writes its board as a page: {page}",
     )

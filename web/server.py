@@ -318,7 +318,7 @@ class Inspector:
         rows = [row for row in self.board.rows(suites.CASES) if row["scenario"] == name]
         if not rows:
             raise NotThere(
-                "The board has no such scenario: make the report anew, venire suite report SUITE.yaml."
+                "The board has no such scenario. Make the report again: venire suite report SUITE.yaml."
             )
 
         heard = self.finder().arms_by_case({row[name] for row in rows for name in ("judged", "asked")})
@@ -356,7 +356,7 @@ class Inspector:
             return main, element(
                 "p",
                 {"class": "quiet"},
-                "What the juries are worth is being worked out: open this page again in a moment.",
+                "How many independent votes the juries are worth is being computed. Open this page again in a moment.",
             )
         worth, _ = work.result()
         return main, None if worth is None else section_view(worth.name, section_json(worth))

@@ -70,7 +70,7 @@ def check_base(adapter: Adapter, base: Path) -> None:
     if adapter.base_sha256 is not None and file_sha256(base) != adapter.base_sha256:
         raise VenireError(
             f"{adapter.path.name} was trained on other base weights than {base.name}",
-            remedy=f"give it the weights with SHA-256 {adapter.base_sha256[:16]}..., or another adapter",
+            remedy=f"use the weights with SHA-256 {adapter.base_sha256[:16]}..., or another adapter",
         )
 
 

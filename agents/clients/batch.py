@@ -98,7 +98,7 @@ class BatchClient(ModelClient):
         waiting = [answer for _, answer in self._waiting.values()]
         if self._out:
             self._settings.say(
-                f"{len(self._out)} requests are waiting in batches at the provider: the same command collects them"
+                f"{len(self._out)} requests are waiting in batches at the provider: run the same command to collect them"
             )
         for answer in [*waiting, *self._out.values()]:
             if not answer.done():
@@ -180,7 +180,7 @@ class BatchClient(ModelClient):
 
     async def _wait(self, batch: str, part: Waiting) -> None:
         started = time.monotonic()
-        self._settings.say(f"a batch of {len(part)} request{'s' if len(part) > 1 else ''} is out")
+        self._settings.say(f"a batch of {len(part)} request{'s' if len(part) > 1 else ''} is at the provider")
         await self._provider.until_ended(batch, self._settings.poll)
         seconds = (time.monotonic() - started) / max(1, len(part))
         results = await self._provider.results(batch)
@@ -494,7 +494,7 @@ def batch_client(settings: ModelSettings, client: ModelClient, batch: BatchSetti
     if prefix not in ("openai", "anthropic"):
         raise VenireError(
             f"the model {settings.model!r} cannot be asked in batches",
-            remedy="take openai/, anthropic/ or server/ models, or leave out --batch",
+            remedy="use openai/, anthropic/ or server/ models, or leave out --batch",
         )
     address, headers = direct_access(settings, prefix)
     if prefix == "openai":

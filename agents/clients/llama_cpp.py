@@ -168,12 +168,12 @@ def try_loading(path: Path, adapter: Adapter | None, context: int) -> None:
         )
         problem = "" if tried.returncode == 0 else "llama.cpp cannot run it"
     except subprocess.TimeoutExpired:
-        problem = "llama.cpp does not finish with it"
+        problem = "llama.cpp did not answer in time"
     if problem:
         with_adapter = f" with {adapter.path.name}" if adapter else ""
         raise VenireError(
             f"{path.name}{with_adapter} cannot be used: {problem}",
-            remedy="fetch the file again, or convert the model anew",
+            remedy="fetch the file again, or convert the model again",
         )
 
 

@@ -135,7 +135,7 @@ def _check_header(path: Path) -> None:
         problem = str(error)
     if problem:
         raise VenireError(
-            f"{path.name} is damaged: {problem}", remedy="fetch the file again, or convert the model anew"
+            f"{path.name} is damaged: {problem}", remedy="fetch the file again, or convert the model again"
         )
 
 

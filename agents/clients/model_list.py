@@ -227,7 +227,7 @@ async def _check_kind(server: ModelServer, name: str, answer: Answer) -> None:
     if _is_web_page(answer) and _is_web_page(await _ask(server, name, [])):
         raise ModelUnreachable(
             f"{server.shown} shows a web page: it is not the server of the model {server.model!r}",
-            remedy=f"correct its address, or log in to what stands before it ({server.where})",
+            remedy=f"correct its address, or log in to the page in front of it ({server.where})",
         )
 
 
@@ -341,7 +341,9 @@ def _unknown_model(server: ModelServer, name: str, models: tuple[str, ...]) -> M
     if len(models) > _NAMED:
         remedy = nearest(name, models)
     else:
-        remedy = f"it has {', '.join(models)}" if models else "correct the model's name in the jury file"
+        remedy = (
+            f"choose one of {', '.join(models)}" if models else "correct the model's name in the jury file"
+        )
     return ModelUnreachable(f"{server.shown} has no model {name!r}", remedy=remedy)
 
 

@@ -49,7 +49,7 @@ class PersonClient(ModelClient):
         subject = request.subject
         if subject is None or request.schema is None or subject.kind not in ("ballot", "ledger", "decision"):
             raise ModelFailure(
-                "refused", f"{self.name} is a person: she fills in ballots, disputes and decisions"
+                "refused", f"{self.name} is a person, who can only fill in ballots, disputes and decisions"
             )
         desk, properties = self._open_desk(), request.schema["properties"]
         seconds = 0.0

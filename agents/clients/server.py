@@ -58,7 +58,7 @@ def connect(settings: ModelSettings) -> ServerClient:
     except ValueError:
         # What is wrong with them is not repeated: an address may hold a password, and the other is a key.
         raise VenireError(
-            f"the model {settings.model!r} cannot be asked: its address or its key cannot be sent as they are",
+            f"the model {settings.model!r} cannot be asked: its address or its key has characters that cannot be sent",
             remedy="write base_url as http://HOST:PORT/v1 or https://HOST/v1, and keys without line breaks",
         ) from None
 

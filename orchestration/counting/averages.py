@@ -77,6 +77,10 @@ def majority_preference(votes: Sequence[Value]) -> Value:
 
 
 mean_rule = Rule("the mean, not rounded", by("mean", mean))
-median_rule = Rule("the middle vote; of an even number, the mean of the two in the middle", count_by_median)
-mode_rule = Rule("the commonest vote; a tie to the one nearest the median, then to the lower", count_by_mode)
+median_rule = Rule(
+    "the middle vote; if the number is even, the mean of the two in the middle", count_by_median
+)
+mode_rule = Rule(
+    "the commonest vote; a tie goes to the vote nearest the median, then to the lower one", count_by_mode
+)
 trimmed_rule = Rule("the mean without the lowest and the highest vote", by("trimmed", trimmed_mean))

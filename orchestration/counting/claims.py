@@ -332,4 +332,4 @@ def by_claim(tally: Tally) -> Counted:
     return tally.claims or count_by_median(tally)
 
 
-claims = Rule("each claim by the majority of its verifiers, then their share", by_claim)
+claims = Rule("the majority of verifiers decides each claim; the score is the share of claims", by_claim)

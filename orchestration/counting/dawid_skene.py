@@ -82,7 +82,7 @@ def learn(tallies: Sequence[Tally]) -> Learned:
     answers = tallies[0].scale.values
     if not answers:
         raise VenireError(
-            f"{tallies[0].attribute!r} takes any number, and dawid-skene needs separate answers",
+            f"{tallies[0].attribute!r} takes any number, but dawid-skene needs a fixed set of answers",
             remedy="count by median or weighted",
         )
     cases = [_vote_indices(tally, answers) for tally in tallies]

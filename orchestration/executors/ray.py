@@ -253,7 +253,7 @@ class RemoteWorker:
             case UserError(problem, remedy):
                 raise VenireError(
                     f"on node {self.host}: {problem}",
-                    remedy=f"{remedy}; on that node, before ray start: workers have its files and its environment",
+                    remedy=f"{remedy}; do this on that node before ray start, because workers use its files and its environment",
                 )
             case Crash(message, traceback):
                 raise RuntimeError(f"on node {self.host}: {message}\n{traceback}")

@@ -68,7 +68,8 @@ def advocates(jury: Jury) -> dict[str, Side]:
     """Who argues which side: as the jury says, else by persona, else the first two seats."""
     if len(jury.seats) < 2:
         raise VenireError(
-            f"the jury {jury.name!r} has one seat, and a debate two sides", remedy="add a seat to the jury"
+            f"the jury {jury.name!r} has one seat, but a debate needs two sides",
+            remedy="add a seat to the jury",
         )
     if (debaters := jury.options_as(DebateOptions).debate) is not None:
         return {debaters.high: "high", debaters.low: "low"}
@@ -143,8 +144,8 @@ debate = Protocol(
     speaks="the two advocates at the same time, in every round; then every other seat votes once",
     sees="round one: nothing; later: the other side's last argument; the other seats: both last arguments",
     ends="consensus or complete, stall, stable, turns, rounds, budget or time; the orchestrator decides what is open",
-    calls="at most 2R + (N - 2) + 1; N where all agree at once",
-    steps="at most R + 2; R + 1 where there are only the advocates",
+    calls="at most 2R + (N - 2) + 1; N if all agree at once",
+    steps="at most R + 2; R + 1 if there are only the advocates",
     drawing="""
 1  two advocates     argue high and low, blind, at the same time
    +-- each further round, on what divides them

@@ -201,7 +201,7 @@ def check(jury: Jury) -> None:
         load_claims(options.file)
     elif len(extractors) != 1:
         raise VenireError(
-            f"{len(extractors)} seats of the jury {jury.name!r} extract claims, and one must",
+            f"{len(extractors)} seats of the jury {jury.name!r} extract claims, but exactly one must",
             remedy="write extracts: true on one seat, or claims: {file: claims.jsonl}",
         )
     verifiers = verifying_seats(jury)
@@ -228,7 +228,7 @@ def _require_able(seat: Seat) -> None:
         )
     if road == "recorded" and seat.extracts:
         raise VenireError(
-            f"{seat.model!r} is a record of checks; it can list no claims",
+            f"{seat.model!r} is a record of checks; it cannot list claims",
             remedy="name the file of claims: claims: {file: claims.jsonl}",
         )
 
@@ -256,7 +256,7 @@ decompose_verify = Protocol(
     summary="one seat lists a text's claims; the others check each against another text",
     speaks="the extracting seat once for each text; then every other seat about every claim, at the same time",
     sees="the extractor: its text alone; a verifier: the other text, the claim and the sentence around it",
-    ends="complete when every claim was checked; or where there is no claim, or nothing to check it against",
+    ends="complete when every claim was checked; or if there is no claim, or nothing to check claims against",
     calls="1 + CV for C claims and V verifiers; 1 + V ceil(C/b) in batches of b; both ways 2 + (C + D)V",
     steps="2",
     drawing="""

@@ -84,7 +84,7 @@ delphi = Protocol(
     speaks="all jurors at the same time, in every round, on what is not settled",
     sees="round one: nothing of the others; later: distribution, median, quartiles, range, and unsigned reasons",
     ends="consensus, stall, stable, turns, rounds, budget or time; then the votes are counted",
-    calls="at most RN; N where all agree at once",
+    calls="at most RN; N if all agree at once",
     steps="at most R",
     drawing="""
 1  all N jurors      vote, blind, at the same time

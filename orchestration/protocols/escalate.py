@@ -75,7 +75,7 @@ def unsure_of(transcript: Transcript, rubric: Rubric, jury: Jury) -> dict[str, s
     found = {name: _doubt(standing.get(name, {}), jury) for name in rubric.names}
     for name, doubt in found.items():
         if not doubt and len(standing[name]) < rules.repeats:
-            found[name] = f"it answered {len(standing[name])} of {rules.repeats} times"
+            found[name] = f"the judge answered {len(standing[name])} of {rules.repeats} times"
     return {name: doubt for name, doubt in found.items() if doubt}
 
 
@@ -84,11 +84,11 @@ def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
     if len(values) < jury.quorum or not values:
         return f"{len(values)} of the {jury.quorum} votes that a quorum needs"
     if not settled(values, rules.repeat_range):
-        return f"its answers {', '.join(map(str, values))} differ by more than repeat_range {rules.repeat_range:g}"
+        return f"the judge's answers {', '.join(map(str, values))} differ by more than repeat_range {rules.repeat_range:g}"
     said = [h.vote.confidence for h in held.values() if h.vote.confidence]
     lowest = min(said, key=_LEVELS.index, default="low")
     if _LEVELS.index(lowest) < _LEVELS.index(rules.confidence):
-        return f"its confidence is {lowest}, below {rules.confidence}"
+        return f"the judge's confidence is {lowest}, below {rules.confidence}"
     return ""
 
 
@@ -153,11 +153,11 @@ escalate = Protocol(
     count="escalated",
     orchestrator=True,
     replans=True,
-    summary="one judge; the panel where it is unsure; deliberation where the panel is split",
-    speaks="the first seat k times at once; where it is unsure every seat; where they are split, as in orchestrated",
+    summary="one judge; the panel if the judge is unsure; deliberation if the panel is split",
+    speaks="the first seat k times at once; if it is unsure, every seat; if they are split, as in orchestrated",
     sees="judge and panel: nothing of the others; in deliberation: as in orchestrated",
     ends="complete, when nothing is unsure or split; else as orchestrated does, on what the panel is split on",
-    calls="k where the judge is sure; k + N - 1 where the panel is not split; else at most k + RN + R - 1",
+    calls="k if the judge is sure; k + N - 1 if the panel is not split; else at most k + RN + R - 1",
     steps="1, 2, or at most 2R + 1",
     drawing="""
 1  the first seat    votes k times, at the same time, and says how sure it is

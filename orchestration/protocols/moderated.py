@@ -97,8 +97,8 @@ moderated = Protocol(
     speaks="all jurors blind; then, each round, the moderator says who answers whom, and they do",
     sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",
     ends="consensus declared and measured; or stall, stable, turns, rounds, replans, budget or time, and the moderator decides",
-    calls="at most RN + R, and one for each challenger; N + 1 where all agree at once",
-    steps="at most 2R; 2 where all agree at once",
+    calls="at most RN + R, and one for each challenger; N + 1 if all agree at once",
+    steps="at most 2R; 2 if all agree at once",
     drawing="""
 1  all N jurors      vote, blind, at the same time
    code              an instant extreme is challenged first

@@ -82,8 +82,8 @@ orchestrated = Protocol(
     speaks="all jurors blind; then, each round, the orchestrator names the disputes and those it names answer",
     sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",
     ends="consensus, stall, stable, turns, rounds, replans, budget or time; then the orchestrator decides what is open",
-    calls="at most RN + R, and one for each challenger; N where all agree at once",
-    steps="at most 2R; 1 where all agree at once",
+    calls="at most RN + R, and one for each challenger; N if all agree at once",
+    steps="at most 2R; 1 if all agree at once",
     drawing="""
 1  all N jurors      vote, blind, at the same time
    code              all within tolerance? then it ends; an instant extreme is challenged first

@@ -218,7 +218,7 @@ class EntryRenderer:
                     (f"{abstention.reason}: {safe(abstention.detail)}", "red"),
                 )
             case Ledger():
-                again = " (asks anew)" if entry.replan else ""
+                again = " (asks new questions)" if entry.replan else ""
                 yield Text.assemble(
                     ("orchestrator", "bold magenta"),
                     (f" names what is disputed{again}", "magenta"),
@@ -276,7 +276,7 @@ def _alternate(entry: Entry) -> tuple[str, str]:
 def _words(vote: Vote) -> Text:
     words = Text(safe(vote.rationale))
     for quote in vote.evidence:
-        where = f"[{quote.exhibit}]" if quote.found else "[not found in any exhibit]"
+        where = f"[{quote.exhibit}]" if quote.found else "[not found in any text of the case]"
         words.append(
             f"\n\N{LEFT DOUBLE QUOTATION MARK}{safe(quote.text)}\N{RIGHT DOUBLE QUOTATION MARK} ", "italic"
         )

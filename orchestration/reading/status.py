@@ -113,9 +113,9 @@ def going_words(store: Store) -> str:
     done, pace = sum(arm.done for arm in found.arms), sum(found.pace(arm) or 0.0 for arm in found.arms)
     totals = [arm.cases for arm in found.arms if arm.cases is not None]
     if len(totals) < len(found.arms):
-        return f"{done:,} finished, {60 * pace:.1f} a minute"
+        return f"{done:,} finished, {60 * pace:.1f} per minute"
     left = f", about {_span(max(0, sum(totals) - done) / pace)} left" if pace else ""
-    return f"{done:,} of {sum(totals):,} finished, {60 * pace:.1f} a minute{left}"
+    return f"{done:,} of {sum(totals):,} finished, {60 * pace:.1f} per minute{left}"
 
 
 def status_json(found: Status) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class UnreachedModel:
     def __str__(self) -> str:
         seats = ", ".join(self.seats)
         number = f"{self.cases} case{'s' if self.cases > 1 else ''}"
-        return f"{self.model} ({seats} of {self.arm}) was not reached in {number}: {self.why}"
+        return f"{self.model} ({seats} of {self.arm}) was not reached for {number}: {self.why}"
 
 
 def unreached_models(store: Store) -> list[UnreachedModel]:
@@ -249,7 +249,7 @@ def unreached_lines(models: Sequence[UnreachedModel]) -> Iterator[Text]:
     if len(models) > _SHOWN:
         yield Text(f"and {len(models) - _SHOWN} more models", "red")
     if models:
-        yield Text("ask them again: the same venire run command with --retry", "bold")
+        yield Text("to ask them again, run the same venire run command with --retry", "bold")
 
 
 def _failures(transcript: Transcript) -> Iterator[tuple[str, str]]:

@@ -168,7 +168,7 @@ def _known_case(store: Store, case: str) -> str:
 def _refuse_sealed(store: Store, case: str | None) -> None:
     if case in sealed_cases(store):
         raise VenireError(
-            f"{case}: a person who holds a seat has yet to vote blind, and no vote is shown before",
+            f"{case}: a person who holds a seat has yet to vote blind, and votes are hidden until then",
             remedy=f"see who is asked: venire status {quote(store.name)}",
         )
 
@@ -223,7 +223,7 @@ def _arm(name: str, census: Census) -> RenderableType:
             census.splits(),
             ".2f",
         ),
-        ("harsh (-) or lenient (+), against the other jurors", census.leanings("juror"), "+.2f"),
+        ("harsh (-) or lenient (+), compared with the other jurors", census.leanings("juror"), "+.2f"),
         ("the same, by persona", census.leanings("persona"), "+.2f"),
         ("the same, by model", census.leanings("model"), "+.2f"),
         ("moves towards this juror after reading it", census.persuaders(), ".1f"),

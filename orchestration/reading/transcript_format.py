@@ -106,7 +106,7 @@ def _deliberation(place: str, document: dict[str, Any]) -> SavedDeliberation:
         raise InvalidFile(f"{place}: no {FORMAT}", remedy=f'write "format": "{FORMAT}"; {_SCHEMA}')
     if document.get("version") != VERSION:
         raise InvalidFile(
-            f"{place}: version {document.get('version')!r}, and this venire reads version {VERSION}",
+            f"{place}: version {document.get('version')!r}, but this venire reads version {VERSION}",
             remedy="update venire, or export it again",
         )
     try:
@@ -122,8 +122,8 @@ def _deliberation(place: str, document: dict[str, Any]) -> SavedDeliberation:
         raise InvalidFile(f"{place}: {error.problem}", remedy=error.remedy) from None
     if case.id != saved.transcript.case:
         raise InvalidFile(
-            f"{place}: the transcript is of the case {saved.transcript.case!r}, and the case is {case.id!r}",
-            remedy="give both one id",
+            f"{place}: the transcript belongs to the case {saved.transcript.case!r}, but the case is {case.id!r}",
+            remedy="give both the same id",
         )
     _check_entries(place, saved.transcript, Rubric.model_validate(manifest["rubric"]))
     return saved
@@ -144,7 +144,7 @@ def _check_entries(place: str, transcript: Transcript, rubric: Rubric) -> None:
             )
         if unknown:
             raise InvalidFile(
-                f"{place}: entry {entry.id!r} saw {unknown[0]!r}, which no entry before it is",
+                f"{place}: entry {entry.id!r} saw {unknown[0]!r}, but no entry before it has that id",
                 remedy="put entries in the order in which they were made",
             )
         said.add(entry.id)

@@ -127,14 +127,14 @@ def _rubric_changes(before: Manifest, now: Manifest) -> Iterator[str]:
 def _jury_changes(before: Manifest, now: Manifest) -> Iterator[str]:
     seated, sitting = ({seat["name"]: seat for seat in jury["seats"]} for jury in (before, now))
     for name in seated.keys() - sitting.keys():
-        yield f"seat {name} left"
+        yield f"seat {name} was removed"
     for name, seat in sitting.items():
         if name not in seated:
             yield f"seat {name} is new"
         else:
             yield from _seat_changes(f"seat {name}", seated[name], seat)
     if list(seated) != list(sitting) and seated.keys() == sitting.keys():
-        yield "the seats changed places"
+        yield "the order of the seats changed"
     yield from _seat_changes(
         "the orchestrator", before.get("orchestrator") or {}, now.get("orchestrator") or {}
     )

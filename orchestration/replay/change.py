@@ -169,7 +169,7 @@ def _refuse_impossible(jury: Jury, change: Change) -> None:
     if change.leaving and change.from_round < 2:
         raise VenireError(
             f"{change.leaving[0]} cannot leave before its first vote",
-            remedy="say when it leaves (--from-round 2), or strike it: --without",
+            remedy="say when it leaves (--from-round 2), or remove it with --without",
         )
     if change.from_round > 1 and change.limits:
         raise VenireError(
@@ -186,8 +186,8 @@ def _refuse_impossible(jury: Jury, change: Change) -> None:
     lost = gone & set(_by_side(jury)) if jury.protocol == "debate" else set()
     if lost and (change.advocates is None or gone & set(change.advocates) or change.from_round > 1):
         raise VenireError(
-            f"without its advocate {', '.join(sorted(lost))} it is another debate",
-            remedy="name two who argue from the start: --advocates HIGH LOW, seats that stay",
+            f"without its advocate {', '.join(sorted(lost))} it would be another debate",
+            remedy="name two seats that stay and argue from the start: --advocates HIGH LOW",
         )
 
 

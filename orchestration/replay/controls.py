@@ -266,7 +266,7 @@ def controlled_arms(parent: Parent, draws: int, who: bool) -> list[ControlledArm
     ]
     if not revised:
         raise VenireError(
-            f"{parent.store.name}: no juror revised a vote in it, except under orders",
+            f"{parent.store.name}: no juror revised a vote in it, except when told what to argue",
             remedy="run a protocol in which jurors revise, such as orchestrated or delphi",
         )
     return [ControlledArm.of(arm, draws, who) for arm in revised]

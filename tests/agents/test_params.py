@@ -52,5 +52,5 @@ def test_every_setting_that_can_change_an_answer_is_part_of_its_address(name: st
 
 @pytest.mark.parametrize("name", ["api_key", "messages", "temperature", "extra_headers", "authorization"])
 def test_what_has_its_own_place_is_refused(name: str) -> None:
-    with pytest.raises(ValidationError, match="is not for params"):
+    with pytest.raises(ValidationError, match="cannot be set in params"):
         ModelSettings(params={name: "x"})

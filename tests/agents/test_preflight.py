@@ -66,7 +66,7 @@ def test_a_model_that_the_server_does_not_have(model: str, monkeypatch: pytest.M
     with ProviderServer(ANSWERS, models=["a", "b"]) as server:
         error = refusal(at(server.url, model), at(server.url, "server/a"))
         assert error.problem == f"{server.url} has no model 'gone'"
-    assert error.remedy == "it has a, b"
+    assert error.remedy == "choose one of a, b"
     assert server.calls == []
 
 

@@ -103,9 +103,9 @@ def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_i
     seat = "orchestrator" if dead == "boss" else dead
     for ended in (first, without):
         assert ended.returncode == 4
-        assert f"server/{dead} ({seat} of bench) was not reached in 1 case: " in ended.stderr
+        assert f"server/{dead} ({seat} of bench) was not reached for 1 case: " in ended.stderr
         assert "HTTP 401" in ended.stderr
-        assert "the same command with --retry asks again" in ended.stderr
+        assert "run the same command with --retry to ask again" in ended.stderr
     assert (again.returncode, settled.returncode) == (0, 0)
     assert "--retry" not in again.stderr
     assert dead in {call.model for call in sent} <= {dead, "boss"}
@@ -397,5 +397,5 @@ def test_runs_made_apart_are_merged_without_a_call_and_other_juries_are_named(tm
     assert exports[0] == exports[1]
     assert len(server.calls) > sent > 0
     assert refused.returncode == 2
-    assert "seat a left" in refused.stderr
+    assert "seat a was removed" in refused.stderr
     assert not (tmp_path / "wrong").exists()

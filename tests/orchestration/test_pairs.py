@@ -375,7 +375,7 @@ def test_pairs_and_scores_are_not_mixed_up(rubric: Rubric, case: Case) -> None:
 def test_a_scale_of_preferences_is_ordinal_about_a_tie(anchors: dict[Any, str]) -> None:
     level = "nominal" if "A" in anchors else "ordinal"
     scale = {"level": level, "anchors": anchors}
-    with pytest.raises(ValueError, match="about a tie"):
+    with pytest.raises(ValueError, match="a tie in the middle"):
         Rubric.model_validate(PREFERENCE.model_dump() | {"scales": {"preference": scale}})
 
 

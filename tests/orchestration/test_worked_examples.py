@@ -106,7 +106,7 @@ def test_no_example_is_of_a_scored_cases_group(tmp_path: Path, rubric: Rubric) -
     assert "EXAMPLE-3" in told
     assert "EXAMPLE-4" in told
     both = ScoredCases.of([Case(id="x", output="text", group="p1"), Case(id="e3", output="text")])
-    with pytest.raises(VenireError, match="1 labelled cases outside those scored"):
+    with pytest.raises(VenireError, match="1 labelled cases that are neither scored"):
         worked_examples(shots, rubric, both)
 
 

@@ -81,7 +81,9 @@ def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
     book = write_xls(tmp_path / "a.xls")
 
     assert list(read_rows(Path(f"{book}#Second"))) == [(2, {"id": "b", "output": "Étude.", "done": "true"})]
-    with pytest.raises(VenireError, match=r"no sheet named 'Third'\n  -> its sheets: First, Second"):
+    with pytest.raises(
+        VenireError, match=r"no sheet named 'Third'\n  -> name one of its sheets: First, Second"
+    ):
         list(read_rows(Path(f"{book}#Third")))
 
 

@@ -31,7 +31,10 @@ def test_lists_opens_and_holds_side_by_side(folder: Path) -> None:
     (broken / "record.sqlite").write_bytes(b"not a record")
     with InspectorServer(folder) as server:
         deadline = time.monotonic() + 10
-        while "no score read yet" in (listed := unescape(server.ask().text)) and time.monotonic() < deadline:
+        while (
+            "no score has been read yet" in (listed := unescape(server.ask().text))
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.1)
         sides = dict(re.findall(r'<option value="(\d/\w+)"[^>]*>(.*?)</option>', listed))
         runs = dict(re.findall(r'<a href="\./(\d)/">(.*?)</a>', listed))

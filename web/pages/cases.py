@@ -228,6 +228,6 @@ def pager(search: CaseSearch, path: str, total: int) -> Html:
         link(1, "first"),
         link(here - 1, "← back", "prev"),
         quiet(f"page {here:,} of {last:,}"),
-        link(here + 1, "on →", "next"),
+        link(here + 1, "next →", "next"),
         link(last, "last"),
     )

@@ -26,7 +26,7 @@ def replay_section(search: CaseSearch, pair: SideBySide) -> Html:
         {"class": "beside", "aria-label": "Replay"},
         heading(
             f"Replay: {pair.change}",
-            element("a", {"href": address}, "its lanes beside those of the run it replays"),
+            element("a", {"href": address}, "see it beside the run that it replays"),
         ),
         _changes(pair),
     )

@@ -132,7 +132,7 @@ def deliberation_view(
         element(
             "details",
             {"class": "said"},
-            element("summary", None, element("h2", None, "Everything in order")),
+            element("summary", None, element("h2", None, "Everything that happened, in order")),
             None if calls is None else element("p", {"class": "quiet"}, _told_words(verdict, calls)),
             proceedings(verdict, calls),
         ),
@@ -275,12 +275,12 @@ def _legend() -> Html:
             [
                 element("li", None, words)
                 for words in (
-                    "A lane for each juror, a column for each round; a dot's height is its score.",
-                    "A filled dot quotes the case; a hollow one does not; a red ring quotes words that are not there.",
-                    "A broken ring: the juror was told to argue against its own score.",
-                    "A thick line is a changed score; broken and amber: a change to the majority without new evidence.",
-                    "Dotted lines lead from what the juror had read; in colour: the juror then moved that way.",
-                    "A shaded column: in the first round everyone gave the same score, at one end of the scale.",
+                    "Each juror has a lane, each round a column; a dot's height is its score.",
+                    "A filled dot quotes the case; a hollow one does not. A red ring means that it quotes words that are not in the case.",
+                    "A broken ring means that the juror was told to argue against its own score.",
+                    "A thick line is a changed score; a broken amber line is a change to the majority without new evidence.",
+                    "Dotted lines come from votes that the juror had read; a coloured line means that the juror then moved that way.",
+                    "A shaded column means that everyone gave the same score in the first round, at one end of the scale.",
                 )
             ],
         ),

@@ -16,8 +16,8 @@ KEYS = (
     ("→  ←", "next, previous case while reading one"),
     ("Enter", "open what is selected"),
     ("c", "compare with another arm"),
-    ("t", "light or dark"),
-    ("Esc", "let go"),
+    ("t", "switch between light and dark"),
+    ("Esc", "clear the selection"),
     ("?", "this help"),
 )
 

@@ -73,7 +73,7 @@ def _effects(effects: Mapping[str, str] | None) -> Html:
         element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
     ]
     return fragment(
-        element("ul", {"class": "causes"}, lines), quiet("How well final verdicts agree with people, beside the counted blind ballots of the same seats.")
+        element("ul", {"class": "causes"}, lines), quiet("Final verdicts compared with the counted blind ballots of the same jurors, by agreement with people.")
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
     common = [kind for kind in KINDS if counts.get(kind, 0) and kind not in rare]
     return fragment(
         element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in rare]) if rare else None,
-        element("details", {"class": "folded"}, element("summary", None, f"{len(common)} kinds of flags that half of the cases or more have"),
+        element("details", {"class": "folded"}, element("summary", None, f"{len(common)} kinds of flags that at least half of the cases have"),
                 element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in common])) if common else None,
     )  # fmt: skip
 

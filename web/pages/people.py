@@ -153,7 +153,7 @@ def _scatters(rows: Sequence[Difference]) -> Html:
         for arm, points in sorted(by_arm.items())[:PLOTS]
     ]  # fmt: skip
     more = f" The first {PLOTS} of {len(by_arm)} arms are drawn." if len(by_arm) > PLOTS else None
-    legend = "A dot's size is how many scores lie there; on the dashed line verdict and people are equal."
+    legend = "A dot's size shows how many scores lie there. On the dashed line, the verdict equals people's median."
     return fragment(element("div", {"class": "plots"}, figures), element("p", {"class": "quiet"}, legend, more))  # fmt: skip
 
 

@@ -159,7 +159,9 @@ def _turning_words(before: Value | None, after: Value | None, settled: bool, *, 
         return "the jury agreed"
     was, now = (value_words(value, pair=pair) for value in (before, after))
     middle = (
-        f"the median went from {was} to {now}" if isinstance(after, float) else f"{was} gave way to {now}"
+        f"the median went from {was} to {now}"
+        if isinstance(after, float)
+        else f"the commonest vote went from {was} to {now}"
     )
     return f"{middle} and the jury agreed" if settled else middle
 
@@ -189,7 +191,7 @@ def _line(entry: Entry) -> Html:
                         element("em", None, shorten(d.question, REASON)), quiet(" to ", ", ".join(d.to)))
                 for d in entry.disputes
             ]  # fmt: skip
-            again = " asks anew" if entry.replan else " names what is disputed"
+            again = " asks new questions" if entry.replan else " names what is disputed"
             return fragment(
                 who, " ", when, again, author, element("ul", None, asked), shorten(entry.note, 400)
             )
@@ -241,7 +243,7 @@ def progress_view(going: UnfinishedDeliberation, arm: Arm, case: Case | None, wa
             element("p", {"role": "status", "class": "progress-told"}, _how_far(transcript)),
             heading("Current votes"),
             _standing(transcript, arm.rubric),
-            heading("Everything in order"),
+            heading("Everything that happened, in order"),
             element("ol", {"class": "proceedings"}, spoken_lines(transcript)),
         ),
         element("aside", {"aria-label": "The case's texts"}, marked_texts(case, arm.rubric, {})) if case else None,

@@ -26,7 +26,7 @@ MOST = 500
 def study_view(document: Mapping[str, Any] | None) -> Html:
     """The page's content; how to have a report, where none was made."""
     if document is None:
-        told = "There is no report yet: venire study report RUN makes one, which is then shown here."
+        told = "There is no report yet. Make one with venire study report RUN, and it is shown here."
         return fragment(heading("Study", level=1), element("p", None, told))
     return fragment(
         heading(document.get("study", "Study"), level=1),
@@ -97,7 +97,7 @@ def controls_view(report: ControlsReport) -> Html:
     return fragment(
         heading("Why jurors moved", quiet(f"controls in {report.run}"), level=1),
         table_view("shares of the recorded moves", shares),
-        table_view("which juror moved it", sources) if sources else None,
+        table_view("which juror caused the moves", sources) if sources else None,
         element("ul", {"class": "quiet"}, [element("li", None, note) for note in report.notes]),
     )
 
@@ -124,7 +124,7 @@ def table_view(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
         element("tr", None, [element("td", None, _cell(row.get(column))) for column in heads])
         for row in rows[:MOST]
     ]
-    left = f"{len(rows) - MOST} rows more are in the report's folder" if len(rows) > MOST else None
+    left = f"{len(rows) - MOST} more rows are in the report's folder" if len(rows) > MOST else None
     return element(
         "div",
         {"class": "wide", "tabindex": "0", "role": "region", "aria-label": description.title},
@@ -171,7 +171,7 @@ STATUSES = ("unparsed", "failed", "hung", "unjudged")
 def board_view(document: Mapping[str, Any] | None) -> Html:
     """The page's content; how to have a report, where none was made."""
     if document is None:
-        told = "There is no report yet: venire suite report SUITE.yaml makes one, which is then shown here."
+        told = "There is no report yet. Make one with venire suite report SUITE.yaml, and it is shown here."
         return fragment(heading("Board", level=1), element("p", None, told))
     systems, scenarios = _by_name(document.get("systems")), _by_name(document.get("scenarios"))
     sentences = [str(said) for said in document.get("sentences") or ()]
@@ -204,7 +204,7 @@ def _differences(rows: Sequence[Mapping[str, Any]]) -> Html | None:
         return None
     cells: list[Sequence[Child]] = [
         [f"{row.get('first')} minus {row.get('second')}", _number(row.get("value"), "+.2f"), _interval(row), str(row.get("n", "")), _p_value(row.get("p_holm")),
-         f"{row['ahead']} is ahead" if row.get("ahead") else "not shown"]
+         f"{row['ahead']} is ahead" if row.get("ahead") else "no difference shown"]
         for row in rows
     ]  # fmt: skip
     heads = ("pair", "difference", "95% interval", "n", "p (Holm)", "what it shows")
@@ -237,7 +237,7 @@ def _scenario(name: str, scenario: Mapping[str, Any], differences: Sequence[Mapp
             rows.append([quiet(label), _number(scenario[key]), *[""] * (2 + len(shown))])
     mde = scenario.get("mde")
     told = f"scored by {scenario.get('scorer', '')}, {scenario.get('n', '')} cases"
-    told += f"; shows differences from {mde:.2f}" if isinstance(mde, int | float) else ""
+    told += f"; can show differences of {mde:.2f} or more" if isinstance(mde, int | float) else ""
     return fragment(
         heading(name, quiet(told), _scenario_link(name, "", "answers side by side")),
         scrolling_table(name, ("system", "score", "95% interval", "n", *shown), rows),
@@ -273,12 +273,12 @@ def scenario_view(
     cells: list[Sequence[Child]] = [
         [case, *(_answer(answers.get(each), place) for each in systems)] for case, answers in shown
     ]
-    order = f", where {system} is worst first" if system in systems else ""
+    order = f", the worst of {system} first" if system in systems else ""
     ways = [
         element(
             "a", {"href": f"./scenario?{urlencode({'name': name, 'system': system, 'page': number})}"}, words
         )
-        for number, words in ((page - 1, "← back"), (page + 1, "on →"))
+        for number, words in ((page - 1, "← back"), (page + 1, "next →"))
         if 1 <= number <= -(-len(by_case) // PAGE)
     ]
     return fragment(

@@ -109,9 +109,9 @@ class Revisions:
 def _dots(controls: Controls) -> Html:
     """How often a revision moved when it was asked again, and its kind where there are draws enough; who did it, folded."""
     who = sorted(condition for condition in controls.draws if " " in condition)
-    folded = element("details", None, element("summary", {"class": "quiet"}, "which juror moved it"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
+    folded = element("details", None, element("summary", {"class": "quiet"}, "which juror caused the move"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
     return fragment(
-        quiet("asked again, how often it moved"),
+        quiet("how often the juror moved when asked again"),
         element("b", {"class": "kind"}, f" · {controls.label}") if controls.label else None,
         _rows_of_dots(controls, CONDITIONS),
         folded,
@@ -207,9 +207,11 @@ def _vote(
     was = f"{score_words(before, pair=pair)} → " if moved else ""
     score = f"{was}{score_words(vote.value, pair=pair)}"
     missing = sum(not quote.found for quote in vote.evidence)
-    purpose = {"challenge": "told to argue against it", "argument": "argues a side", "repeat": "repeat"}.get(
-        step.purpose, ""
-    )
+    purpose = {
+        "challenge": "told to argue against the agreement",
+        "argument": "argues a side",
+        "repeat": "repeat",
+    }.get(step.purpose, "")
     sure = f"confidence {vote.confidence}" if vote.confidence else ""
     return element(
         "details",

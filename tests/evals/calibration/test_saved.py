@@ -164,7 +164,7 @@ def test_the_command_fits_keeps_applies_and_prints_one_document(run: Path, tmp_p
     ("arguments", "told"),
     [
         (("RUN",), "give --human RATINGS"),
-        (("RUN", "--human", "labels.csv", "--scores", "s.csv"), "name the run with --apply"),
+        (("RUN", "--human", "labels.csv", "--scores", "s.csv"), "--scores needs --apply"),
         (("broken.json",), "can only be applied"),
         (("RUN", "--human", "few.csv"), "10 in two groups are needed"),
     ],

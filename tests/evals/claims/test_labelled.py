@@ -120,6 +120,9 @@ def test_claims_of_no_case_are_counted_and_named_and_nothing_but_them_is_an_erro
         *({"case": case, "text": f"Claim {n}."} for case in ("here", "gone", "lost") for n in range(2)),
     )
     assert claims_of_no_case(file, {"here", "gone", "lost"}) == ""
-    assert claims_of_no_case(file, {"here"}) == "claims.jsonl: 4 claims of no case here, left out: gone, lost"
+    assert (
+        claims_of_no_case(file, {"here"})
+        == "claims.jsonl: 4 claims left out, which belong to no case here: gone, lost"
+    )
     with pytest.raises(InvalidFile, match="none of its claims"):
         claims_of_no_case(file, {"other"})

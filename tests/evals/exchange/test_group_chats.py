@@ -68,9 +68,9 @@ def document(*entries: dict[str, Any], **changes: Any) -> dict[str, Any]:
     ("wrong", "problem"),
     [
         ({}, "no venire-transcript"),
-        (document(version=2), "version 2, and this venire reads version 1"),
+        (document(version=2), "version 2, but this venire reads version 1"),
         (document(case={"id": "c"}), "output: Field required"),
-        (document(case={"id": "d", "output": "x"}), "is of the case 'c', and the case is 'd'"),
+        (document(case={"id": "d", "output": "x"}), "belongs to the case 'c', but the case is 'd'"),
         (document(notes="x"), "notes: Extra inputs are not permitted"),
         (document({**SAID, "kind": "shout"}), "transcript.entries.0"),
         (document(SAID, SAID), "two entries have the id '1/ana'"),

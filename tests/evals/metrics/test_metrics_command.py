@@ -55,7 +55,9 @@ def test_an_alignment_is_measured_in_one_command_and_what_is_the_same_may_be_lef
     assert whole["metrics"] == cases["metrics"]
     assert sorted(whole["metrics"]["wer"]["cases"].values()) == [0, 0.25, 1]
     assert sorted(differing["metrics"]["wer"]["cases"].values()) == [0.25, 1]
-    assert any("1 of 3 outputs are their reference word for word" in line for line in differing["sentences"])
+    assert any(
+        "1 of 3 outputs equal their reference word for word" in line for line in differing["sentences"]
+    )
 
 
 def test_the_document_has_its_shape(tmp_path: Path) -> None:

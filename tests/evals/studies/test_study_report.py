@@ -163,7 +163,7 @@ def test_a_run_without_a_report_says_how_to_make_one_and_one_without_a_study_sho
     shutil.copytree(reported[0], bare)
     shutil.rmtree(bare / "report")
     with InspectorServer(bare) as served:
-        assert "venire study report RUN makes one" in served.ask("study").text
+        assert "Make one with venire study report RUN" in served.ask("study").text
         (bare / "report").mkdir()
         (bare / "report/report.json").write_text('{"arms": [1, {"arm": "<b>"}], "advice": 3, "figures": []}')
         assert "&lt;b&gt;" in served.ask("study").text

@@ -176,7 +176,7 @@ def test_every_part_of_a_manifest_that_differs_is_told() -> None:
         "the seed changed from 0 to 1",
         "venire changed from 1 to 2",
     ]
-    assert manifest_changes(other, before)[1:3] == ["seat b left", "persona skeptic of seat a changed"]
+    assert manifest_changes(other, before)[1:3] == ["seat b was removed", "persona skeptic of seat a changed"]
 
 
 def test_a_judges_repeats_are_the_judge_and_what_a_limit_kept_back_was_not_unreached() -> None:
