@@ -271,7 +271,7 @@ def show_control_run(
     "--figure",
     type=click.Path(path_type=Path),
     metavar="FILE.svg",
-    help="Write a figure of every dose with its intervals.",
+    help="Write a figure of every condition with its intervals.",
 )
 @MODEL
 @BASE_URL

@@ -340,7 +340,10 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
     else:
         for name, reason in result.not_run.items():
             say(f"{name} was skipped: {reason}", err=True)
-        say(f"{result.heard} answered or judged, {result.skipped} recorded before: {result.folder}", err=True)
+        say(
+            f"{result.heard} cases answered or judged, {result.skipped} recorded before: {result.folder}",
+            err=True,
+        )
     exit_unless_whole(result.limit, result.unreached, remedy=f"raise it in {suite}, and ")
 
 

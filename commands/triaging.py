@@ -46,7 +46,7 @@ _MOST = 20
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="Write an HTML page; with --for the draw as .csv; with --to the cases in that format.",
+    help="Write an HTML page; with --for, the draw as .csv; with --to, the cases in that format.",
 )
 @click.option(
     "--to",
@@ -189,5 +189,5 @@ def _draw(
         click.echo(draw.to_csv(index=False), nl=False)
     else:
         say(
-            f"{len(draw)} cases of {len(verdicts.of(chosen_arm.name, question))} to label; then venire estimate {run} --human LABELS --draw {output}"
+            f"{len(draw)} cases of {len(verdicts.of(chosen_arm.name, question))} to label; then run venire estimate {run} --human LABELS --draw {output}"
         )

@@ -69,7 +69,7 @@ class Court:
         if people and self.providers.desk is None:
             raise VenireError(
                 f"{people[0].model!r} is a person, but this kind of run cannot ask a person",
-                remedy="hear the cases with venire run, into a directory, in this process and not redacted",
+                remedy="run the cases with venire run -o DIRECTORY, with --executor local and without --redact",
             )
         if people and jury.protocol == "decompose-verify":
             raise VenireError("a person cannot list or check claims", remedy="choose another protocol")

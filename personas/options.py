@@ -339,7 +339,7 @@ def refuse_unused_replans(limits: Limits, protocol: str) -> None:
     if not found.replans:
         why = f"no orchestrator asks new questions under {protocol}"
     elif not limits.max_stalls:
-        why = "new questions are asked when max_stalls would stop, and it " + (
+        why = "new questions are asked when max_stalls would stop the jury, but it " + (
             "stops after round one" if limits.max_stalls == 0 else "is not set"
         )
     else:

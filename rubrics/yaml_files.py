@@ -24,7 +24,7 @@ MOST_CHARACTERS = 4 * 2**20
 _LISTED = 30
 """Errors that are told of one file."""
 _TOO_DEEP = f"nested more than {DEEPEST} levels deep"
-_TOO_LARGE = f"more than {MOST_NODES:,} values or {MOST_CHARACTERS:,} characters, aliases written out"
+_TOO_LARGE = f"more than {MOST_NODES:,} values or {MOST_CHARACTERS:,} characters, with aliases written out"
 _CORE = "tag:yaml.org,2002:"
 _COLLECTIONS = {f"{_CORE}map", f"{_CORE}seq"}
 _SCALARS = {f"{_CORE}{name}" for name in ("str", "int", "float", "bool", "null")}

@@ -98,7 +98,7 @@ class PersonClient(ModelClient):
         if self.folder is None:
             raise VenireError(
                 f"{self.name} holds a seat, but this kind of run cannot ask a person",
-                remedy="hear the cases with venire run, into a directory",
+                remedy="run the cases with venire run -o DIRECTORY",
             )
         if self._desk is None:
             self._desk = Desk(self.folder)

@@ -125,7 +125,7 @@ def layout_version(database: Database) -> int:
     if version not in (0, LAYOUT):
         raise VenireError(
             f"{database.name}: the record has layout version {version}; this venire reads version {LAYOUT}",
-            remedy="read it with the venire that made it, or run its cases again in a new directory",
+            remedy="read it with the version of venire that made it, or run its cases again in a new directory",
         )
     return version
 

@@ -69,7 +69,7 @@ def _refuse_differences(sources: Sequence[Database]) -> None:
         if said != facts[0] or set(said) - {"redacted"}:
             raise VenireError(
                 f"{source.name} is not of the same kind as {sources[0].name}: {', '.join(said) or 'not redacted'}",
-                remedy="merge runs that are all redacted or all not, and no replays",
+                remedy="merge runs that are all redacted or all not redacted, and leave out replays",
             )
     manifests: dict[str, tuple[str, dict[str, object], str]] = {}
     for source in sources:

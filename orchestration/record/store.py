@@ -339,7 +339,7 @@ def _is_redacted(database: Database) -> bool:
     if sealing and sealing[0][0] != redaction.SEALING:
         raise VenireError(
             f"{database.name}: the replies of this redacted run are not sealed by {redaction.SEALING}",
-            remedy="read it with the venire that made it, or run its cases again with --redact in a new directory",
+            remedy="read it with the version of venire that made it, or run its cases again with --redact in a new directory",
         )
     return bool(sealing)
 

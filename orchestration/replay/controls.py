@@ -137,7 +137,7 @@ def _refuse_sameness(arm: Arm, draws: int) -> None:
         if why:
             raise VenireError(
                 f"{arm.name}: the {draws} draws of seat {seat.name} would all be equal: {why}",
-                remedy="take --draws 1, or run the jury at a temperature above 0 and without a seed",
+                remedy="give --draws 1, or run the jury at a temperature above 0 and without a seed",
             )
 
 
