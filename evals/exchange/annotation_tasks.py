@@ -52,8 +52,8 @@ def annotation_tasks(run: ExportedRun) -> list[AnnotationTask]:
     """
     if run.store.redacted:
         raise VenireError(
-            f"{run.store.name} was made with --redact: it has no texts for an annotator to read",
-            remedy="run the cases without --redact, or put the tasks together from your own cases file",
+            f"{run.store.name} was made with --redact, so it has no texts for an annotator to read",
+            remedy="run the cases without --redact, or make the tasks from your own cases file",
         )
     shows_reference = any(arm.rubric.reference == "shown" for arm in run.arms())
     by_case: dict[str, list[Rating]] = {}

@@ -130,8 +130,8 @@ def _responses(file: Path, row: Mapping[str, Any]) -> Iterator[_Response]:
             yield from _flat_responses(row)
     except (KeyError, TypeError, AttributeError):
         raise InvalidFile(
-            f"{file}: the responses of record {row.get('id')!r} are not as Argilla writes them",
-            remedy="write them with dataset.records.to_json(PATH)",
+            f"{file}: the responses of record {row.get('id')!r} are not in the form that Argilla writes",
+            remedy="export the records with dataset.records.to_json(PATH)",
         ) from None
 
 

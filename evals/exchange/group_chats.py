@@ -180,7 +180,7 @@ def _deliberation(path: Path, name: str, protocol: str, messages: Sequence[_Mess
     spoken = [each for number, each in enumerate(messages) if number != at and each.text.strip()]
     if at is None or not spoken:
         missing = "task" if at is None else "answer to its task"
-        raise InvalidFile(f"{path}: the chat has no {missing}", remedy="save it after the team has run")
+        raise InvalidFile(f"{path}: the chat has no {missing}", remedy="save the chat after the team has run")
     seats = _seats([each.who for each in spoken])
     rounds: Counter[str] = Counter()
     transcript = Transcript(

@@ -87,7 +87,7 @@ def read_tool_json(path: Path) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise InvalidFile(f"{path}: nested too deep", remedy="export it again") from None
+        raise InvalidFile(f"{path}: the JSON is nested too deeply", remedy="export it again") from None
     except ValueError as error:
         if path.suffix.lower() not in (".jsonl", ".ndjson") and not _is_lines(text):
             raise InvalidFile(
@@ -113,7 +113,7 @@ def read_objects(path: Path) -> list[Mapping[str, Any]]:
         if not isinstance(entry, Mapping):
             raise InvalidFile(
                 f"{path}: item {number} is a {type(entry).__name__}, not an object",
-                remedy="name the file as the tool exported it",
+                remedy="name the file that the tool exported, unchanged",
             )
     return listed
 

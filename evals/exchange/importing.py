@@ -85,7 +85,8 @@ def import_records(
     records = import_format(kind)(file)
     if records.deliberations:
         raise InvalidFile(
-            f"{file}: deliberations, and no cases to judge", remedy="write them as a run: -o RUN"
+            f"{file}: this file holds deliberations, not cases to judge",
+            remedy="write the deliberations as a run: -o RUN",
         )
     roles = _roles(file, records.items, columns)
     cases = _cases(file, records, roles)
@@ -119,7 +120,8 @@ def import_deliberations(kind: str, path: Path, run: Path) -> int:
     deliberations = import_format(kind)(path).deliberations
     if not deliberations:
         raise InvalidFile(
-            f"{path}: no deliberation in it", remedy=f"name a file for its cases, {run}.jsonl or {run}.csv"
+            f"{path}: no deliberation in it, so no run can be written",
+            remedy=f"write its cases to a file: -o {run}.jsonl or -o {run}.csv",
         )
     save_run(deliberations, run)
     return len(deliberations)
@@ -143,10 +145,10 @@ def _roles(file: Path, items: Sequence[Item], column_pairs: Sequence[str]) -> Sh
 
 def _role_notes(roles: SheetColumns) -> list[str]:
     """What was guessed or named; nothing where every text has the name that it has in a case."""
-    guesses = [f"{name} is {role}" for name, role in roles.roles.items() if role not in ("kept", name)]
+    guesses = [f"{name} as {role}" for name, role in roles.roles.items() if role not in ("kept", name)]
     kept_names = roles.of("kept")
-    return ([f"texts: {', '.join(guesses)}"] if guesses else []) + (
-        [f"kept beside the cases, shown to no juror: {_some(kept_names)}"] if kept_names else []
+    return ([f"texts used: {', '.join(guesses)}"] if guesses else []) + (
+        [f"kept with the cases, but shown to no juror: {_some(kept_names)}"] if kept_names else []
     )
 
 
@@ -239,7 +241,7 @@ def _numbered_rounds(ratings: Iterable[Rating]) -> tuple[list[Rating], list[str]
     repeat = list(dict.fromkeys(repeat))
     if not repeat:
         return rounds, []
-    return rounds, [f"rated more than once, numbered as rounds, of which the last counts: {_some(repeat)}"]
+    return rounds, [f"repeated ratings are numbered as rounds, and the last one counts: {_some(repeat)}"]
 
 
 def _on_scale(
@@ -274,7 +276,7 @@ def _mixed_value_notes(ratings: Sequence[Rating]) -> list[str]:
         elif rating.value is not None:
             numbers[rating.attribute] += 1
     return [
-        f"{name!r} has {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}): give --rubric to convert them"
+        f"{name!r} has {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}); give --rubric to convert the words"
         for name, values in words.items()
         if numbers[name]
     ]
@@ -288,7 +290,7 @@ def _refuse_lost_half(file: Path, records: ToolRecords, cases: int, ratings: int
             why = "; ".join(f"{why} ({len(where)}: {_some(where)})" for why, where in reasons.items())
             raise InvalidFile(
                 f"{file}: {lost} of {lost + kept_count} {noun}s cannot be read: {why}",
-                remedy="check that it is this tool's export, or name the text's column: --column output=NAME",
+                remedy="check that the file is this tool's export, or name the column of the judged text: --column output=NAME",
             )
 
 

@@ -31,7 +31,7 @@ OWN_META = "venire"
 RATER = "rater"
 """The key of a result's `meta` that holds a rater whom Label Studio does not know."""
 
-_UNKNOWN = "some annotations do not say by whom: they are by `unknown`, `unknown 2` and so on within a task"
+_UNKNOWN = "some annotations do not name their rater: within a task, these raters are called `unknown`, `unknown 2` and so on"
 
 
 def read_label_studio(path: Path) -> ToolRecords:

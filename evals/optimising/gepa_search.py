@@ -141,7 +141,9 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             ", ".join(edited_names),
             self._tried[_key(parent)].number,
             "accepted" if p <= ENTRY else "rejected",
-            "" if p <= ENTRY else "no gain beyond chance on the cases it was written from",
+            ""
+            if p <= ENTRY
+            else "the gain is not beyond chance on the cases that the words were written from",
             "\n\n".join(proposal.candidate[name] for name in edited_names),
             {
                 "cases": float(len(old_verdicts)),
@@ -151,7 +153,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             },
         )
         if extra_open := self._scene.leaves_more_open(old_verdicts, new_verdicts):
-            trial.state, trial.why = "rejected", f"it leaves {extra_open} more questions unanswered"
+            trial.state, trial.why = "rejected", f"the new words leave {extra_open} more questions unanswered"
         self._tried[key] = self._add(trial)
         return trial.state == "accepted"
 

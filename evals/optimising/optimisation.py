@@ -80,19 +80,19 @@ class Optimised:
         """What was found, in one sentence that agrees with the interval."""
         n, measure = len(self.plan.parts.test), self.plan.rewards.words
         if self.gain is None:
-            return f"No better than what you had: {self.why}. Your words are returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
+            return f"Nothing better than your words was found: {self.why}. Your words are returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         gain = self.gain.difference
         values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} untouched cases"
         if np.isnan(self.gain.p):
             return f"It is not shown whether the new words are better: {values}; {gain.note}. {_KEPT}"
         interval = f"difference {gain.value:+.3f}, {interval_phrase(gain.low, gain.high, '+.3f')}"
         if not self.shown:
-            return f"No better than what you had: {self.why}; {values} ({interval}). {_KEPT}"
+            return f"Nothing better than your words was found: {self.why}; {values} ({interval}). {_KEPT}"
         if self.gain.shown > 0:
             return f"The new words are better: {values} ({interval})."
         if self.gain.shown < 0:
             return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval}). {_KEPT}"
-        return f"No better than what you had, as far as the test cases show: {values} ({interval}). {_KEPT}"
+        return f"Nothing better than your words was found, as far as the test cases show: {values} ({interval}). {_KEPT}"
 
 
 _KEPT = "Your words are returned unchanged; the others are in lineage.jsonl."
@@ -165,7 +165,7 @@ async def _search_and_test(
     search_calls = room.calls.used.calls
     _write_lineage(folder, result.trials)
     tell(
-        f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {reason}; now the {len(parts.test)} test cases, once"
+        f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {reason}; now scoring once on the {len(parts.test)} test cases"
     )
     write_state(folder, plan, test_read=True)
     first_verdicts = await room.verdicts(plan.judge, parts.test)
@@ -260,8 +260,8 @@ def _refuse_other(folder: Path, plan: OptimisationPlan) -> None:
         raise VenireError(f"{folder} is a run, not an optimisation", remedy="name another folder")
     if state is not None and state["test_read"] and state["identity"] != plan.identity:
         raise VenireError(
-            f"{folder}: its test cases have been used, and the file, the cases or the budget changed since",
-            remedy="name another folder, and keep other cases for the test",
+            f"{folder}: the test cases have been used, and the file, the cases or the budget changed since then",
+            remedy="name another folder, and hold out other cases for the test",
         )
 
 
@@ -273,7 +273,7 @@ def _write_lineage(folder: Path, trials: Sequence[WordingTrial]) -> None:
 def redacted_error() -> VenireError:
     return VenireError(
         "a redacted run cannot be optimised: words about patients would go into a persona or a rubric",
-        remedy="optimise on cases that may be kept, and use what comes out with --redact",
+        remedy="optimise on cases that may be kept, and use the new words with --redact",
     )
 
 

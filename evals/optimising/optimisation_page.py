@@ -20,12 +20,12 @@ from .optimisation import Optimised
 _HEADS = {
     "number": "",
     "label": "what changed",
-    "state": "became",
+    "state": "result",
     "before": "minibatch before",
-    "after": "after",
+    "after": "minibatch after",
     "p": "p",
     "validation": "validation",
-    "front": "on the front",
+    "front": "on the frontier",
     "calls": "calls so far",
     "why": "why",
 }
@@ -74,13 +74,13 @@ def notes(result: Optimised) -> list[str]:
     tried_count = sum(trial.state in ("accepted", "rejected") for trial in result.trials)
     refused = [trial for trial in result.trials if trial.state == "refused"]
     sentences = [
-        f"{tried_count} wordings tried and {len(refused)} refused; {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
+        f"{tried_count} wordings were tried and {len(refused)} refused, in {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
         f"the first test case was read. Cases: {len(plan.parts.train)} to learn from, {len(plan.parts.validation)} to choose on, "
         f"{len(plan.parts.test)} to score on; no group is in two of these."
     ]
     if any(result.unanswered):
         sentences.append(
-            f"Questions of the test cases without a verdict: {result.unanswered[0]} under the first words, {result.unanswered[1]} under the best."
+            f"Questions of the test cases without a verdict: {result.unanswered[0]} with the first words, {result.unanswered[1]} with the best words."
         )
     return [*sentences, *plan.notes]
 
@@ -139,13 +139,13 @@ def write_optimisation(result: Optimised, folder: Path, files: list[Path]) -> Pa
         section(
             "The words that changed"
             if result.improved
-            else "The words that were tried last, and are not returned",
+            else "The best of the new words, which are not returned",
             *(words or [paragraph("None.")]),
         ),
         section("What was tried", table("trials", listed, _HEADS)),
         section("Notes", items(notes(result), "notes")),
     ]
-    subtitle = f"{result.plan.rewards.words} against people, {len(result.plan.parts.test)} test cases"
+    subtitle = f"{result.plan.rewards.words} with people, {len(result.plan.parts.test)} test cases"
     return write_folder(
         folder / "report",
         page("Optimised words", subtitle, body),

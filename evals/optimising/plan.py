@@ -145,7 +145,7 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         given=[target.text(judge) for target in places.values()],
     )
     notes += [
-        f"{case}: gives orders, so the reflecting model is not shown its text ({passages[0].partition(': ')[2][:80]!r})"
+        f"{case}: the text gives instructions, so it is not shown to the reflecting model ({passages[0].partition(': ')[2][:80]!r})"
         for case, passages in guard.flagged.items()
     ]
     alternatives = written_alternatives(file, folder, judge, places, guard)
@@ -204,7 +204,7 @@ def three_parts(cases: Sequence[Case], split: ThreeWaySplit, *, seed: int) -> Pa
         if not members_of_part:
             raise VenireError(
                 f"the split leaves no case for {'training' if name == 'train' else name}",
-                remedy=f"there are {len(cases)} rated cases in {len(members)} groups: keep fewer for val and test",
+                remedy=f"keep fewer of the {len(cases)} rated cases (in {len(members)} groups) for val and test",
             )
     return Parts(
         tuple(part_cases["train"]),
@@ -235,7 +235,7 @@ def _few_clusters(parts: Parts) -> list[str]:
     if number >= LEAST_CLUSTERS:
         return []
     return [
-        f"The {number} cases or groups of the test part cannot distinguish a gain from chance: below {LEAST_CLUSTERS} no interval is given."
+        f"The {number} cases or groups of the test part are too few to distinguish a gain from chance: below {LEAST_CLUSTERS}, no interval is given."
     ]
 
 
@@ -285,7 +285,7 @@ def _refuse_small_budget(plan: OptimisationPlan) -> None:
         if limit is not None and amount is not None and amount > limit:
             raise VenireError(
                 f"{key}: {limit:g} is not enough for {purpose}: at least {amount:g} is needed",
-                remedy="raise it, or keep fewer cases for val and test",
+                remedy=f"raise {key}, or keep fewer cases for val and test",
             )
 
 

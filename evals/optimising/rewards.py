@@ -206,7 +206,7 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
     if reward.costs is not None and rubric.scale_of(reward.costs).costs is None:
         raise VenireError(
             f"the scale of {reward.costs!r} has no costs",
-            remedy="write costs on it in the rubric, or choose reward: credit",
+            remedy="write costs: under the scale in the rubric, or choose reward: credit",
         )
     table = reference(ratings, rubric_questions(rubric, only=names), rule=rule).table
     truth: dict[tuple[str, str], Value] = {
@@ -218,14 +218,14 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
         for name in rated_names:
             if not rubric.scale_of(name).ordered:
                 raise VenireError(
-                    f"{reward.measure} needs an order, and {name!r} has none",
+                    f"{reward.measure} needs values with an order, and those of {name!r} have none",
                     remedy="use reward: credit or f1",
                 )
     if reward.measure in ("kappa_quadratic", "f1"):
         for name in rated_names:
             if not rubric.scale_of(name).values:
                 raise VenireError(
-                    f"{reward.measure} needs levels, and {name!r} has any number",
+                    f"{reward.measure} needs a scale with levels, and {name!r} allows any number",
                     remedy="use reward: icc3k or credit",
                 )
     return Rewards(reward, rubric, truth, rated_names)

@@ -45,7 +45,7 @@ class Reward(StrictModel):
     def _one_of_them(self) -> Self:
         if (self.measure is None) == (self.costs is None):
             raise ValueError(
-                "a reward is a measure or costs\nwrite reward: credit, or reward: {costs: ATTRIBUTE}"
+                "a reward needs either a measure or costs\nwrite reward: credit, or reward: {costs: ATTRIBUTE}"
             )
         return self
 
@@ -97,20 +97,24 @@ class OptimisationFile(StrictModel):
     def _one_way_to_search(self) -> Self:
         if self.reflection is not None and not self.optimise:
             raise ValueError(
-                "reflection: nothing may be rewritten\nname it under optimise, such as persona:plain-judge"
+                "reflection: no text is named that the model may rewrite\nname one under optimise, such as persona:plain-judge"
             )
         if self.optimise and self.reflection is None:
             raise ValueError(
-                "optimise: no model reflects\nname one under reflection, or write candidates to choose among"
+                "optimise: no reflecting model is named\nname one under reflection, or list candidates instead of optimise"
             )
         if self.optimise and (self.candidates or self.shots):
             raise ValueError(
-                "a reflecting model and a list to choose from exclude each other\nkeep reflection, or candidates and shots"
+                "optimise cannot be combined with candidates or shots\nkeep optimise and reflection, or candidates and shots"
             )
         if not (self.optimise or self.candidates or self.shots):
-            raise ValueError("nothing may change\nname what under optimise, candidates or shots")
+            raise ValueError(
+                "nothing is named that may change\nname something under optimise, candidates or shots"
+            )
         if len(set(self.optimise)) < len(self.optimise):
             raise ValueError("optimise names something twice\nname each once")
         if self.budget.max_calls is None and self.budget.max_usd is None and self.budget.max_tokens is None:
-            raise ValueError("budget: nothing ends the search\nset max_calls, max_usd or max_tokens")
+            raise ValueError(
+                "budget: there is no limit that ends the search\nset max_calls, max_usd or max_tokens"
+            )
         return self

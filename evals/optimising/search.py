@@ -131,15 +131,17 @@ def best_of(scene: Scene, result: SearchResult) -> Best:
     """
     baseline, *alternatives = result.validated
     if not alternatives:
-        return Best(baseline, False, "no other words came as far as the validation cases")
+        return Best(baseline, False, "no other words reached the validation cases")
     best = max(alternatives, key=lambda validated: _or_least(scene.mean_reward(validated.verdicts)))
     if extra_open := scene.leaves_more_open(baseline.verdicts, best.verdicts):
-        return Best(best, False, f"it leaves {extra_open} more questions unanswered on the validation cases")
+        return Best(
+            best, False, f"the new words leave {extra_open} more questions unanswered on the validation cases"
+        )
     p = min(1.0, scene.gain_p(baseline.verdicts, best.verdicts) * len(alternatives))
-    p_words = f"p {p:.2g}, corrected for {len(alternatives)}"
+    p_words = f"p {p:.2g}, corrected for {len(alternatives)} comparisons"
     if p < LEVEL:
         return Best(best, True, f"the best mean reward on the validation cases ({p_words})")
-    return Best(best, False, f"no gain on the validation cases beyond chance ({p_words})")
+    return Best(best, False, f"the gain on the validation cases is not beyond chance ({p_words})")
 
 
 def _or_least(reward: float | None) -> float:
@@ -207,7 +209,7 @@ def _drawn_examples(file: OptimisationFile, pool: Sequence[Case], seed: int) -> 
     for size in file.shots.k:
         if size > len(pool):
             raise VenireError(
-                f"{size} examples were requested; {len(pool)} training cases have a rating of every attribute",
+                f"{size} examples were requested, but only {len(pool)} training cases have a rating of every attribute",
                 remedy="label more cases, keep fewer for validation and test, or ask for fewer examples",
             )
         for draw in range(file.shots.draws):

@@ -85,7 +85,7 @@ def targets(names: Iterable[str], judge: Judge) -> dict[str, Target]:
     for name in names:
         if name not in target_by_name:
             raise VenireError(
-                f"{name!r} is nothing that can be reworded here", remedy=nearest(name, target_by_name)
+                f"{name!r} is not a text that can be reworded", remedy=nearest(name, target_by_name)
             )
     return {name: target_by_name[name] for name in names}
 

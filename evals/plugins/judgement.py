@@ -67,10 +67,14 @@ class Judgement:
             )
             if value is None:
                 marks[name] = Mark(
-                    name, "hung", None, None, f"not every part of it was reached: {', '.join(parts)}"
+                    name,
+                    "hung",
+                    None,
+                    None,
+                    f"not every part of this score has a verdict: {', '.join(parts)}",
                 )
             else:
-                reason = f"{value:g}, which follows from {', '.join(parts)}"
+                reason = f"{value:g}, computed from {', '.join(parts)}"
                 marks[name] = Mark(name, "reached", value, share(rubric, name, value), reason)
         return marks
 
@@ -85,7 +89,7 @@ class Judgement:
         """Of a pair, a line that says which label jurors knew the host's own output by."""
         if not self.rubric.compares:
             return ""
-        return f"\nto jurors the output was output {'B' if is_swapped(self.verdict.case) else 'A'}"
+        return f"\njurors saw this output as output {'B' if is_swapped(self.verdict.case) else 'A'}"
 
     @property
     def usd(self) -> float | None:
@@ -248,6 +252,6 @@ def _reason(outcome: Outcome, *, pair: bool) -> str:
     if outcome.why:
         lines.append(safe(outcome.why))
     if outcome.escalated:
-        lines.append(f"to people: {outcome.escalated}")
+        lines.append(f"passed on to people: {outcome.escalated}")
     lines += [f"{d.juror} gave {value_words(d.value, pair=pair)}: {safe(d.reason)}" for d in outcome.dissent]
     return "\n".join(lines)

@@ -91,7 +91,9 @@ def jury_preferences(
     """
     sitting = convene(rubric, jury, **options)
     if not sitting.rubric.compares:
-        raise VenireError(f"{sitting.rubric.name} is no rubric of pairs", remedy="name one with kind: pair")
+        raise VenireError(
+            f"{sitting.rubric.name} does not compare pairs", remedy="name a rubric with kind: pair"
+        )
 
     def comparing(attribute: str) -> Callable[..., dict[str, Any]]:
         def compare(runs: Any, inputs: Any, outputs: Any, reference_outputs: Any) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def call_api(prompt: str, options: Mapping[str, Any], context: Mapping[str, Any]
         names = sitting.rubric.names if sitting.rubric.compares else ()
         asked = names if attribute is None else [name for name in names if name == attribute]
         if len(asked) != 1:
-            problem = f"select-best needs one attribute of a rubric of pairs, not {attribute!r} of {sitting.rubric.name}"
+            problem = f"select-best needs one attribute of a rubric with kind: pair, not {attribute!r} of {sitting.rubric.name}"
             raise VenireError(problem, remedy=nearest(str(attribute), names))
         pairs = {
             (one, other): sitting.hear_sync(_case(texts[one], variables, parts, against=texts[other]))
@@ -103,7 +103,7 @@ def _sitting(config: dict[str, Any]) -> Sitting:
     except (KeyError, TypeError) as error:
         raise VenireError(
             f"the assertion's config cannot be used: {error}",
-            remedy="it has rubric and jury, and may have require, prefix, question, source, reference, against, model, base_url, record",
+            remedy="give rubric and jury, and optionally require, prefix, question, source, reference, against, model, base_url, record",
         ) from None
 
 
@@ -141,7 +141,7 @@ def _tokens(*judgements: Judgement) -> dict[str, int]:
 def _case(words: str, variables: Mapping[str, Any], named: Mapping[str, str | None], **more: str) -> Case:
     unknown = [name for name in named.values() if name is not None and name not in variables]
     if unknown:
-        raise VenireError(f"the test has no variable {unknown[0]!r}", remedy="name one of its vars")
+        raise VenireError(f"the test has no variable {unknown[0]!r}", remedy="name one of the test's vars")
     parts = {part: variables[name] for part, name in named.items() if name is not None} | more
     return case_from_sample(f"case-{digest(f'{words} {parts}')[:12]}", words, **parts)
 

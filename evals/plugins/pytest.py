@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .sitting import Sitting
 
 _OPTIONS = {
-    "rubric": "what the jury is asked: a rubric file, or a name from `venire rubrics`",
-    "jury": "who sits: a jury file, or a name from `venire juries`",
+    "rubric": "the questions to the jury: a rubric file, or a name from `venire rubrics`",
+    "jury": "the jury: a jury file, or a name from `venire juries`",
     "model": "the model of every seat that names none",
     "base_url": "the address of that model's server",
-    "record": "a run in which every call is kept, so that none is paid for twice",
+    "record": "the folder of a run that keeps every call, so that none is paid for twice",
 }
 
 
@@ -44,7 +44,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("jury")
     repeats = marker.kwargs.get("repeats", 1) if marker else 1
     if repeats < 1:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: repeats={repeats} would test nothing")
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid}: repeats={repeats} would test nothing; write repeats=1 or more"
+        )
     if repeats > 1 and "jury" in metafunc.fixturenames:
         ids = [f"hearing{number + 1}" for number in range(repeats)]
         metafunc.parametrize("jury", range(repeats), ids=ids, indirect=True)
@@ -64,7 +66,8 @@ def jury(request: pytest.FixtureRequest) -> JuryBox:
         options["record"] = Path(options["record"]) / worker
     if not {"rubric", "jury"} <= options.keys():
         pytest.fail(
-            "no rubric or jury is set: set venire_rubric and venire_jury, or mark the test", pytrace=False
+            "no rubric or jury is set: set venire_rubric and venire_jury, or use the marker jury on the test",
+            pytrace=False,
         )
     try:
         return JuryBox(convene(**options), request.node, getattr(request, "param", 0))

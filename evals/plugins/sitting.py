@@ -57,8 +57,8 @@ def share_record(record: Location, *, redact: bool) -> Store:
         holders = _RECORDS.get(key, [])
         if holders and redact and not holders[0].redacted:
             raise VenireError(
-                f"{holders[0].name}: another jury of this process keeps words in this record",
-                remedy="give this one a record of its own, or redact for both",
+                f"{holders[0].name}: another jury of this process keeps texts in this record, so the record cannot be redacted",
+                remedy="give this jury a record of its own, or redact for both",
             )
         store = holders[0] if holders else Store.create(record, redact=redact)
         _RECORDS[key] = [*holders, store]
@@ -98,7 +98,7 @@ def case_from_sample(id: object, output: str | None, *, against: str | None = No
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"sample {id}: {first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
-        raise VenireError(problem, remedy="a jury needs a text to judge") from None
+        raise VenireError(problem, remedy="give the jury a text to judge") from None
 
 
 def field_of(fields: Mapping[str, Any], name: str | None) -> Any:
@@ -360,7 +360,7 @@ class Sitting:
             return await self._recorded_judgement(self._store, case, again)
         except BudgetSpent as spent:
             raise VenireError(
-                f"case {case.id!r} was not heard: {spent.limit} is reached",
+                f"case {case.id!r} was not judged: the limit {spent.limit} is reached",
                 remedy="raise the limit; with record=, finished calls are kept and not paid for again",
             ) from None
 

@@ -22,16 +22,16 @@ _WORDS = {
     "to": "Who should answer",
     "weighed": "Whose ballots you weighed",
     "finding": "Does the jury agree?",
-    "answering": "Whose argument is to be answered",
+    "answering": "Whose argument should be answered",
 }
 _KEYS = (
-    ("1 - 9", "answer the question that is marked"),
-    ("x", "does not apply"),
-    ("j  k", "next, previous question"),
+    ("1 - 9", "answer the highlighted question"),
+    ("x", "answer that the question does not apply"),
+    ("j  k", "go to the next, previous question"),
     ("n", "write a note"),
-    ("e", "the words selected in a text become evidence"),
-    ("Enter", "next case, when every question is answered"),
-    ("←  →", "previous, next case"),
+    ("e", "use the words selected in a text as evidence"),
+    ("Enter", "go to the next case, if every question is answered"),
+    ("←  →", "go to the previous, next case"),
 )
 
 
@@ -105,7 +105,7 @@ def task_page(
 def done_page(progress: PersonProgress, *, sitting: bool) -> str:
     """What a person finds who has nothing left to do."""
     if sitting:
-        words = "No ballot waits for you. When the jury asks you again, it appears here."
+        words = "There is no ballot for you now. When the jury asks you again, the ballot appears here."
     elif progress.total:
         words = f"All {progress.total} cases are rated. Thank you. You can still change any of them."
     else:
@@ -151,10 +151,10 @@ def coordinator_page(
             element("h1", None, f"{done:,} of {total:,} ballots are complete"),
             _table(
                 "Raters",
-                ("Rater", "Done", "Of", "Median time a case", "Last seen"),
+                ("Rater", "Done", "Of", "Median time per case", "Last seen"),
                 [(p.person, f"{p.done:,}", f"{p.total:,}", pace, seen) for p, pace, seen in people],
             ),
-            element("p", {"class": "quiet"}, "Agreement is being worked out; it will be here in a moment.")
+            element("p", {"class": "quiet"}, "Agreement is being computed and will appear here in a moment.")
             if agreement is None
             else _table("Agreement so far", ("Question", "Agreement", "Measure"), agreement),
             _table("Where raters differ most", ("Case", "Question", "Given"), apart) if apart else None,

@@ -70,7 +70,7 @@ def rated_cases(
         by_id = {case.id: case for case in found}
         for name in listed:
             if name not in by_id:
-                raise VenireError(f"{only}: no case {name!r} is there to rate", remedy=nearest(name, by_id))
+                raise VenireError(f"{only}: there is no case {name!r} to rate", remedy=nearest(name, by_id))
         found = [by_id[name] for name in listed]
     for case in found:
         asked.refuse_other_kind(case)
@@ -95,7 +95,7 @@ def _cases_of_run(
         if store.redacted:
             raise VenireError(
                 f"{run} does not store the texts of its cases, so they cannot be rated",
-                remedy="name the file of the cases",
+                remedy="name the file of the cases instead of the run",
             )
         arms = store.arms()
         cases = [case for name in store.case_ids() if (case := store.case(name)) is not None]
@@ -118,7 +118,7 @@ def _listed_cases(path: Path) -> list[str]:
         case = row.get("case", row.get("id"))
         if case is None:
             raise VenireError(
-                f"{path}:{line}: no column 'case'", remedy="a list of cases has a column case, or id"
+                f"{path}:{line}: no column 'case'", remedy="add a column case or id with the ids of the cases"
             )
         if "why" not in row or row["why"]:
             cases[str(case)] = None
@@ -159,8 +159,8 @@ def open_ratings(
         key = desk.keep(rubric.model_dump_json())
         if desk.fact("rubric") not in (None, key):
             raise VenireError(
-                f"{folder} was begun with another rubric, or another version of it",
-                remedy="name another folder: ratings under two rubrics do not mix",
+                f"{folder} was started with another rubric, or with another version of this one",
+                remedy="name another folder: a folder holds the ratings under one rubric",
             )
         desk.set_fact("rubric", key)
         kept_cases: dict[str, str] = dict(desk.rows("SELECT name, value FROM facts WHERE name LIKE 'case:%'"))

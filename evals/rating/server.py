@@ -71,7 +71,7 @@ def serve_desk(
     if tls is None and not is_loopback(address.host) and not address.allow_host:
         raise VenireError(
             f"{address.host} can be reached from other machines, and links would be sent unencrypted",
-            remedy="give --tls-cert and --tls-key; if a proxy in front has them, give its host name: --allow-host NAME",
+            remedy="give --tls-cert and --tls-key; if a proxy in front handles TLS, give its host name: --allow-host NAME",
         )
     log = ThrottledLog(_LOG)
     connections = Connections(allowed_connections(address.max_connections), tls=tls, log=log)
@@ -85,7 +85,7 @@ def serve_desk(
         width = max(map(len, [*people, "coordinator"]))
         for name in [*people, *([COORDINATOR] if rating else [])]:
             say(f"{name or 'coordinator':<{width}}  {at}/{links[name]}/")
-        say("anyone with a link can use it: send each link only to its person; press Ctrl-C to stop")
+        say("anyone who has a link can use it, so send each link only to its person; press Ctrl-C to stop")
 
     async def run() -> None:
         filing = asyncio.create_task(_keep_files(desk)) if rating else None
@@ -178,7 +178,9 @@ class DeskServer:
         try:
             named = request.headers.getall("Host", [])
             if not self._hosts.allow(named) or not self._hosts.allow([request.url.authority]):
-                raise RequestError(421, "This desk answers only at the address it printed.", "")
+                raise RequestError(
+                    421, "This page is served only at the address that the program printed.", ""
+                )
             secret = request.path.partition("/")[2].partition("/")[0]
             person = self._person(secret)
             if request.method == "POST":
@@ -205,7 +207,7 @@ class DeskServer:
             (name for name, kept in rows if hmac.compare_digest(kept.encode(), secret.encode())), None
         )
         if person is None or (self._people is not None and person not in self._people):
-            self._log.warning("request refused: no link of this desk")
+            self._log.warning("request refused: the link is not valid")
             raise RequestError(
                 403, "This link is not valid, or was closed. Ask the person who sent it to you.", ""
             )
@@ -260,7 +262,7 @@ class DeskServer:
         )
         task = self._desk.task(request["person"], rows[0][0]) if rows else None
         if task is None:
-            raise RequestError(404, "This is not on your desk.", "")
+            raise RequestError(404, "This case is not assigned to you.", "")
         return task
 
     async def _save(self, request: web.Request) -> web.Response:

@@ -244,14 +244,16 @@ def _seated_people(
                 blind = ballots[(ballots["arm"] == arm.name) & (ballots["seat"] == seat.name)]
             parts.append(blind.assign(rater=f"{person}, blind")[["case", "rater", "attribute", "value"]])
             if {person, f"{person} (person)"}.intersection(raters):
-                notes.append(f"{person} sat in {arm.name}, and is among the people it is compared with")
+                notes.append(
+                    f"{person} was a juror in {arm.name}, and is among the people that {arm.name} is compared with"
+                )
             if blind.empty:
                 notes.append(
-                    f"{person} heard others before her first ballot in {arm.name}: no blind vote of hers is a baseline"
+                    f"{person} read the other jurors before voting in {arm.name}, so there are no blind votes to use as a baseline"
                 )
             else:
                 notes.append(
-                    f"{person} sat in {arm.name}: her blind votes are the baseline '{person}, blind', her revised ones are not"
+                    f"{person} was a juror in {arm.name}: the baseline '{person}, blind' has only this person's blind votes, not the revised ones"
                 )
     table = pd.concat(parts, ignore_index=True).drop_duplicates(["case", "rater", "attribute"])
     return table, notes
@@ -275,7 +277,8 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
     in_second = raters.isin(list(rescore))
     if in_second.all():
         raise InvalidRatings(
-            "every rater is on the panel that re-scores", remedy="leave out the raters who are the reference"
+            "every rater is on the re-score panel, so nobody is left as the reference",
+            remedy="remove the reference raters from that panel",
         )
     return human[~in_second], human[in_second]
 

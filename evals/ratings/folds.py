@@ -54,7 +54,7 @@ def shared_group_note(parts: Mapping[str, str], groups: Mapping[str, object] | p
         return ""
     return (
         f"The column {column!r} splits groups: {' and '.join(counts)} have other cases of their group in another part. "
-        "What was learned or chosen on one part has seen groups of the other, so results there are too good."
+        "An arm that was trained or chosen on one part has seen groups of the other, so its results there are too good."
     )
 
 
@@ -144,19 +144,19 @@ def selection_folds(
     if len(np.unique(cluster)) < 4:
         raise VenireError(
             f"{len(np.unique(cluster))} cases (or groups of cases) are too few to choose on some and score on others",
-            remedy="give four or more",
+            remedy="give four cases or groups, or more",
         )
     if test is None:
         return [fold for _ in range(rounds) for fold in folds(cluster, number, rng)]
     is_test = cases.astype(str).isin({str(case) for case in test}).to_numpy(bool)
     if is_test.all() or not is_test.any():
         raise VenireError(
-            f"{is_test.sum()} of {len(is_test)} judged questions are of test cases, so nothing can be "
+            f"{is_test.sum()} of {len(is_test)} judged questions belong to test cases, so nothing can be "
             + ("chosen" if is_test.all() else "scored"),
             remedy="put some of the judged cases in the test set, and leave others to choose on",
         )
     if set(cluster[is_test]) & set(cluster[~is_test]):
         raise VenireError(
-            "cases of one group lie on both sides of the split", remedy="keep each group whole on one side"
+            "the split puts cases of one group on both sides", remedy="keep each group on one side"
         )
     return [Fold(np.flatnonzero(~is_test), np.flatnonzero(is_test))]

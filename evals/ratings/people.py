@@ -109,10 +109,14 @@ class RatingCheck:
         sentences = []
         if self.no_case:
             count = sum(self.no_case.values())
-            sentences.append(f"{_ratings(count)} of no case here, left out: {_some(self.no_case)}")
+            sentences.append(
+                f"{_ratings(count)} left out, because no case has this id: {_some(self.no_case)}"
+            )
         if self.unknown_attributes:
             names = [f"{name!r} ({count})" for name, count in self.unknown_attributes.items()]
-            sentences.append(f"rated by people but not asked of the juries, and left out: {_some(names)}")
+            sentences.append(
+                f"attributes left out, because people rated them but the juries were not asked: {_some(names)}"
+            )
         for fault, values in (("not on its scale", self.off_scale), ("not a number", self.in_words)):
             sentences += [_values_note(name, fault, strays) for name, strays in values.items()]
         if self.unrated:
@@ -186,7 +190,7 @@ def check_ratings(
     if 2 * lost > check.given:
         raise InvalidRatings(
             f"{check.lost} of the {check.given} ratings cannot be used: {'; '.join(check.notes)}",
-            remedy="correct the ids, attributes and values of the ratings, or leave out those of other cases",
+            remedy="correct the ids, attributes and values of the ratings, or remove those of other cases",
         )
     return usable_rows, check
 
@@ -207,7 +211,9 @@ def usable_ratings(
     is_known = ratings["attribute"].astype(str).isin(list(questions))
     guessed = sorted(set(ratings.loc[~is_known, "attribute"].astype(str)))
     if guessed:
-        notes.append(f"not in the rubric, so their scale is guessed from their values: {_some(guessed)}")
+        notes.append(
+            f"the scale of attributes that are not in the rubric is guessed from their values: {_some(guessed)}"
+        )
     usable, check = check_ratings(ratings[is_known], questions)
     guessed_rows, stray = without_stray_words(last_round(ratings[~is_known]))
     notes += [*check.notes, *stray, *_numbers_in_words(guessed_rows)]
@@ -235,7 +241,7 @@ def _numbers_in_words(ratings: pd.DataFrame) -> Iterator[str]:
             example = part.loc[numbered, "value"].iloc[0]
             yield (
                 f"values of {str(name)!r} such as {str(example)!r} were read as words: "
-                "write the number alone to have them as numbers"
+                "write only the number if they are numbers"
             )
 
 

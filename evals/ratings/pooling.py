@@ -96,10 +96,14 @@ def table_pooling(
         reason = "no ratings" if not parts else "no two attributes share a scale, so they are not pooled"
         return Pooling((), {}), reason
     result = _one_direction(pooled, questions)
-    remarks = ["assumed to share a scale, because none is declared"] if kinds[pooled[0]] in undeclared else []
+    remarks = (
+        ["they are assumed to share a scale, because none is declared"]
+        if kinds[pooled[0]] in undeclared
+        else []
+    )
     others = [name for name in parts if name not in pooled]
     if others:
-        remarks.append(f"{', '.join(others)} left out, on another scale")
+        remarks.append(f"{', '.join(others)} left out, because of another scale")
     remarks += [result.note] if result.note else []
     return result, f"pools {', '.join(pooled)}: {'; '.join(remarks)}" if remarks else ""
 

@@ -78,7 +78,8 @@ def load_preferences(path: str | Path) -> tuple[pd.DataFrame, int]:
                 )
     if not rows:
         raise InvalidFile(
-            f"{file}: no preference in it", remedy="give one row a judgement: case, first, second, preference"
+            f"{file}: no preference in it",
+            remedy="give one row per judgement: case, first, second, preference",
         )
     return pd.DataFrame(rows, columns=COLUMNS).astype({"share": float, "swapped": bool}), lost
 
@@ -90,7 +91,9 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return
     listed = read_json(file)
     if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
-        raise InvalidFile(f"{file}: not a list of objects", remedy="write one object a judgement, in a list")
+        raise InvalidFile(
+            f"{file}: not a list of objects", remedy="write a list with one object per judgement"
+        )
     yield from enumerate(listed, 1)
 
 
@@ -120,7 +123,7 @@ def _answers(row: Mapping[str, Any], file: Path, line: int) -> list[tuple[object
         return [(_from_probability(row["probability"], file, line), swapped)]
     raise InvalidFile(
         f"{file}:{line}: no column 'preference'",
-        remedy=f"{near_column('preference', row)}give `preference` (1, 2 or tie) or `probability` (of the first)",
+        remedy=f"{near_column('preference', row)}give `preference` (1, 2 or tie) or `probability` (that the first is preferred)",
     )
 
 
@@ -131,7 +134,8 @@ def _from_probability(cell: object, file: Path, line: int) -> object:
     chance = cell_number(cell, f"{file}:{line}")
     if chance is None or not 0 <= chance <= 1:
         raise InvalidFile(
-            f"{file}:{line}: the probability {cell!r} is not from 0 to 1", remedy="give that of the first"
+            f"{file}:{line}: the probability {cell!r} is not from 0 to 1",
+            remedy="give the probability that the first is preferred",
         )
     return 2 - chance
 
@@ -183,8 +187,8 @@ def pair_votes(store: Store) -> tuple[pd.DataFrame, Heard]:
     arms = [arm for arm in store.arms() if arm.rubric.compares]
     if not arms:
         raise VenireError(
-            f"{store.name}: no outputs were compared in it",
-            remedy="name a run with --rubric preference, or a file of preferences",
+            f"{store.name}: this run compares no outputs",
+            remedy="name a run made with --rubric preference, or a file of preferences",
         )
     heard: Counter[tuple[str, str]] = Counter()
     for arm in arms:

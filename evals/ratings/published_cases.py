@@ -37,7 +37,8 @@ def medec(file: Path, part: str) -> Iterator[Row]:
         flag = str(row.get("Error Flag") or "").strip()
         if flag not in ("0", "1"):
             raise InvalidFile(
-                f"{file}:{line}: the error flag is {flag!r}", remedy="0 for a correct text, 1 for an error"
+                f"{file}:{line}: the error flag is {flag!r}",
+                remedy="write 0 for a correct text, 1 for an error",
             )
         yield {
             "id": str(row["Text ID"]),

@@ -99,7 +99,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
             if column not in row:
                 raise InvalidFile(
                     f"{file}:{line}: no column {column!r}",
-                    remedy=f"{near_column(column, row)}a table of judgements has {','.join(REQUIRED)}",
+                    remedy=f"{near_column(column, row)}give the columns {','.join(REQUIRED)}",
                 )
         place = f"{file}:{line}"
         repeat = _number(row.get("repeat") or 0, place, "repeat")
@@ -107,7 +107,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         if key in line_by_key:
             raise InvalidFile(
                 f"{file}:{line}: {key[1]} judged {key[2]} of {key[0]} already on line {line_by_key[key]}",
-                remedy="number the second one in a column 'repeat'",
+                remedy="number the judgements in a column 'repeat'",
             )
         line_by_key[key] = line
         spent = {name: _number(row[name], place, name) for name in NUMBERS if row.get(name) not in (None, "")}
@@ -183,13 +183,11 @@ def llmbar(folder: str | Path, *, subset: str | None = "LLMBar") -> Recording:
     table = pd.read_csv(file, dtype=str, keep_default_na=False)
     lost = [name for name in COLUMNS if name not in table]
     if lost:
-        raise InvalidFile(f"{file}: no column {lost[0]!r}", remedy=f"it needs {','.join(COLUMNS)}")
+        raise InvalidFile(f"{file}: no column {lost[0]!r}", remedy=f"give the columns {','.join(COLUMNS)}")
     if subset is not None:
         table = table[(table["dataset"] == subset) | table["dataset"].str.startswith(f"{subset}/")]
     if table.empty:
-        raise InvalidFile(
-            f"{file}: no data set {subset!r}", remedy="name one that stands in the column dataset"
-        )
+        raise InvalidFile(f"{file}: no data set {subset!r}", remedy="name a value of the column dataset")
     case = table["dataset"] + "/" + table["item"]
     orders = [
         pd.DataFrame(

@@ -32,7 +32,7 @@ class Reference:
     def notes(self) -> tuple[str, ...]:
         """What was left out for want of a majority: how many cases, of which attribute."""
         return tuple(
-            f"people have no majority on {name!r} of {count} case{'' if count == 1 else 's'}: left out, with no reference there"
+            f"people have no majority on {name!r} of {count} case{'' if count == 1 else 's'}: left out, because there is no reference"
             for name, count in self.undecided.items()
         )
 
@@ -109,8 +109,8 @@ def rule_words(rule: Rule | None) -> str:
         "median": "median of the people",
     }
     return (
-        f"{words_by_rule[rule or 'median']} who rated the same attribute of the same case; on nominal and binary scales the value "
-        "that most of them gave. Where two values are given most often there is no majority, and the question is left out"
+        f"{words_by_rule[rule or 'median']} who rated the same attribute of the same case; on nominal and binary scales it is the value "
+        "that most of them gave. If two values are given most often, there is no majority, and the question is left out"
     )
 
 
@@ -133,7 +133,7 @@ def _codes(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
         numbers = pd.to_numeric(values.where(~blank), errors="coerce")
         low, high = map(float, (min(scale.values), max(scale.values)) if scale.values else scale.ends)
         strange = ~blank & ~numbers.between(low, high)
-        legal = f"its scale runs from {low:g} to {high:g}"
+        legal = f"use a number from {low:g} to {high:g}"
     else:
         order = sorted(map(str, scale.values))
         numbers = values.astype(str).where(~blank).map({word: float(at) for at, word in enumerate(order)})
@@ -142,7 +142,7 @@ def _codes(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
     if strange.any():
         raise InvalidRatings(
             f"{values[strange].iloc[0]!r} for {attribute!r} is not on its scale",
-            remedy=f"{legal}; leave the value blank where there is no answer",
+            remedy=f"{legal}; leave the value blank if there is no answer",
         )
     return numbers.astype(float)
 

@@ -246,7 +246,7 @@ def lay_marks(evidence: Evidence) -> Marks:
             **_answers(evidence.rescored.assign(panel=SECOND), "panel"),
         },
         notes=(
-            *((f"without an order of its values, and left out: {', '.join(left_out)}",) if left_out else ()),
+            *((f"left out, because the values have no order: {', '.join(left_out)}",) if left_out else ()),
             *evidence.reference().notes,
         ),
     )

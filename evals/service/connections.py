@@ -41,14 +41,16 @@ class AccessCheck:
     def check_host(self, headers: Iterable[str]) -> None:
         """Raises RequestError 421 unless the `Host` headers are one, and name what is served."""
         if not self._hosts.allow(headers):
-            self._log.warning("request refused: its Host is not one that is served")
-            remedy = "ask by the address it listens at, or start it with --allow-host NAME"
+            self._log.warning("request refused: the server does not serve this Host")
+            remedy = "use the address that the server printed, or start the server with --allow-host NAME"
             raise RequestError(421, "this Host is not served here", remedy)
 
     def check_origin(self, origin: str | None) -> None:
         """Raises RequestError 403 for a page that came from elsewhere."""
         if origin is not None and not self._hosts.allow([origin.partition("://")[2]]):
-            raise RequestError(403, "this Origin is not served here", "start it with --allow-host NAME")
+            raise RequestError(
+                403, "this Origin is not served here", "start the server with --allow-host NAME"
+            )
 
     def check_token(self, authorization: str) -> None:
         """Raises RequestError 401 unless the header is `Bearer` and the token."""
@@ -156,7 +158,7 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 
 def _refuse_password() -> str:
     raise VenireError(
-        "the key is encrypted, and its password cannot be asked for",
+        "the key is encrypted, and the server cannot ask for its password",
         remedy="decrypt it into a file that only the server's user can read: openssl pkey -in KEY -out PLAIN",
     )
 
@@ -238,7 +240,7 @@ class Connections:
     def admit(self, handler: web.RequestHandler, accepted: _Accepted, transport: asyncio.Transport) -> None:
         """Take a new connection in, or close it if no other can give way; with TLS, shake hands first."""
         if not self._make_room():
-            self._log.warning("connection refused: all places are being answered")
+            self._log.warning("connection refused: all connections are in use")
             transport.abort()
             return
         self._open[handler] = _Connection(transport)
@@ -260,7 +262,7 @@ class Connections:
             if not connection.answering:
                 connection.transport.abort()
                 del self._open[handler]
-                self._log.warning("connection closed for a new one: it waited for its client")
+                self._log.warning("idle connection closed to make room for a new one")
                 return True
         return False
 
@@ -276,7 +278,7 @@ class Connections:
             )
         except (OSError, TimeoutError):
             # Not their words: what a client sends by mistake may hold a token.
-            self._log.warning("no TLS handshake")
+            self._log.warning("connection closed: the TLS handshake failed")
             transport.abort()
             return
         if secure is not None:

@@ -48,13 +48,14 @@ class Grader(BaseModel):
 
     type: Literal["score_model"]
     name: str = Field(
-        "", description="An attribute, reversed score or composite of the rubric; any other name: all of it."
+        "",
+        description="An attribute, reversed score or composite of the rubric; any other name stands for the whole rubric.",
     )
     range: Annotated[
         list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=2, max_length=2)
     ] = Field(
         default=[0.0, 1.0],
-        description="The rewards of the worst and the best score; [1, 0] rewards the worst most.",
+        description="The rewards of the worst and the best score; with [1, 0], the worst score has the highest reward.",
         json_schema_extra={"uniqueItems": True},
     )
 
@@ -82,10 +83,10 @@ def read_grader_run(body: bytes) -> GraderRun:
         GraderRun,
         body,
         "grader, model_sample and item",
-        "a grader of the type score_model, a model_sample and an item, as GET /openapi.json has it",
+        "a grader of the type score_model, a model_sample and an item, as GET /openapi.json describes them",
     )
     if len(set(run.grader.range)) == 1:
-        raise RequestError(422, "grader.range: both ends are one", "send [0, 1], or leave it out")
+        raise RequestError(422, "grader.range: both ends are the same", "send [0, 1], or leave range out")
     return run
 
 
@@ -97,15 +98,17 @@ def rewarded_name(run: GraderRun, rubric: Rubric) -> str | None:
     """
     if rubric.compares:
         raise RequestError(
-            422, "the rubric compares two outputs, and a grader sends one", "serve a rubric of scores"
+            422,
+            "the rubric compares two outputs, but a grader sends one",
+            "serve a rubric that scores single outputs",
         )
     name, rewardable = run.grader.name, names_with_best(rubric)
     is_named = name in (*rubric.names, *rubric.reversed_names, *rubric.composites)
     if not rewardable or (is_named and name not in rewardable):
         raise RequestError(
             422,
-            f"{name if is_named else 'the rubric'} has no scale with an order, so no reward",
-            "name an attribute or a composite that has one",
+            f"{name if is_named else 'the rubric'} has no ordered scale, so there can be no reward",
+            "name an attribute or a composite with an ordered scale",
         )
     return name if is_named else None
 

@@ -248,7 +248,9 @@ class JudgeQueue:
         """
         for _, verdict in verdicts(self._record, arm=self.sitting.jury.name, case=case):
             return Judgement(verdict, self.sitting.rubric, fresh=False)
-        raise RequestError(404, "no such case was heard to its end", "post it: what was paid for is kept")
+        raise RequestError(
+            404, "no case with this id has a verdict", "post the case; finished calls are not paid for again"
+        )
 
     def case_ids(self) -> list[str]:
         """The cases heard, in the order of their verdicts."""

@@ -24,11 +24,11 @@ _PROBLEMS = {
     400: "The body is not JSON.",
     401: "Missing or wrong token.",
     404: "No such deliberation, or no such address.",
-    405: "The address takes other methods.",
-    408: "The body did not come in time.",
+    405: "This address does not accept this method.",
+    408: "The body did not arrive in time.",
     413: "The body is larger than this server takes.",
     415: "The body is not application/json, or is compressed.",
-    421: "The request's Host is not one that is served.",
+    421: "The server does not serve the request's Host.",
     422: "Invalid case or query parameter.",
     503: "Too many requests are waiting, or a budget is spent.",
 }
@@ -63,7 +63,7 @@ def _score() -> dict[str, Any]:
         "summary": "Have the jury hear a case, and wait for its verdict",
         "description": (
             "The same case again is answered from the record and costs nothing. If the connection or the server is "
-            "lost, send it again: what was paid for is kept."
+            "lost, send the case again: finished calls are kept and not paid for again."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
         "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 408, 413, 415, 421, 422, 503)},
@@ -73,10 +73,10 @@ def _score() -> dict[str, Any]:
 def _grade() -> dict[str, Any]:
     return {
         "operationId": "grade",
-        "summary": "OpenAI's graders API: a model's sample, judged, as a reward",
+        "summary": "OpenAI's graders API: judge a model's sample, and return a reward",
         "description": (
-            "The reward is what the grader's name says, or the mean of the rubric's attributes, from 0 (worst) to 1 (best) or "
-            "over the grader's range. It is null, with an error flagged in the metadata, where the jury is hung: never 0."
+            "The reward is the score that the grader's name stands for, or the mean of the rubric's attributes, from 0 (worst) to 1 (best) or "
+            "over the grader's range. If the jury is hung, the reward is null, never 0, and an error is flagged in the metadata."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="GraderRun")})},
         "responses": {
@@ -138,8 +138,11 @@ def _status() -> dict[str, Any]:
     }  # fmt: skip
     return {
         "operationId": "status",
-        "summary": "What this server does now",
-        "responses": {"200": {"description": "Its state.", "content": _json(state)}, **_problems(401, 421)},
+        "summary": "What this server is doing now",
+        "responses": {
+            "200": {"description": "The server's state.", "content": _json(state)},
+            **_problems(401, 421),
+        },
     }
 
 
@@ -171,7 +174,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
         "type": "object",
         "required": ["reward", "sub_rewards", "metadata", "model_grader_token_usage_per_model"],
         "properties": {
-            "reward": {"type": ["number", "null"], "description": "null where the jury is hung."},
+            "reward": {"type": ["number", "null"], "description": "null if the jury is hung."},
             "sub_rewards": {"type": "object", "additionalProperties": {"type": ["number", "null"]}},
             "metadata": {"type": "object", "required": ["errors", "name", "type", "scores"]},
             "model_grader_token_usage_per_model": {"type": "object"},
@@ -180,7 +183,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
     rows = {"type": "array", "items": {"type": "object"}}
     tokens = {"type": "object", "properties": dict.fromkeys(("prompt", "completion", "cached"), _COUNT)}
     schemas["Deliberation"] = {
-        "description": "As `venire show --json` has it. A hung attribute has the value null: never a number.",
+        "description": "The same as `venire show --json`. A hung attribute has the value null, never a number.",
         "type": "object",
         "required": [
             "case",
@@ -200,7 +203,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
             "stop": {"$ref": _REFS.format(model="Stop")},
             **dict.fromkeys(("rounds", "turns", "steps", "calls"), _COUNT),
             "tokens": tokens,
-            "usd": {"type": ["number", "null"], "description": "null where a price is not known."},
+            "usd": {"type": ["number", "null"], "description": "null if a price is not known."},
             "seconds": {"type": "number"},
             "verdict": {"type": "object", "additionalProperties": {"$ref": _REFS.format(model="Outcome")}},
             "derived": {"type": "object", "additionalProperties": {"type": "number"}},

@@ -234,13 +234,13 @@ def require_json(request: web.Request) -> None:
 async def request_body(request: web.Request) -> bytes:
     """The body, read before the request takes a place: whoever sends slowly holds none."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise RequestError(415, "the body is compressed", "send it as it is")
+        raise RequestError(415, "the body is compressed", "send it without compression")
     try:
         async with asyncio.timeout(BODY_SECONDS):
             return await request.read()
     except TimeoutError:
         raise RequestError(
-            408, "the body did not come in time", "send it again", Connection="close"
+            408, "the body did not arrive in time", "send it again", Connection="close"
         ) from None
     except RuntimeError:
         # aiohttp's word for a connection that was closed while its body was read.
@@ -256,7 +256,7 @@ def _whole(request: web.Request, name: str, default: int, *, least: int, greates
         if least <= number <= greatest:
             return number
     problem = f"{name} is not a whole number from {least} to {greatest}"
-    raise RequestError(422, problem, f"leave {name} out, or mend it")
+    raise RequestError(422, problem, f"correct {name}, or leave it out")
 
 
 def _problem_response(status: int, problem: str, remedy: str, headers: dict[str, str]) -> web.Response:

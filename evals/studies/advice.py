@@ -112,7 +112,7 @@ def _use(tables: AdviceTables) -> str:
     if int((within & cheaper).sum()):
         worse += "; cheaper arms belong to a kind (jury or single judge) that is shown to be worse"
     unpaid = (
-        "no jury is shown to be worth using, and it is "
+        "no jury is shown to be worth using, and this arm is "
         if arm["kind"] == "jury" and not juries_pay(tables)
         else ""
     )
@@ -126,10 +126,10 @@ def _use(tables: AdviceTables) -> str:
 
 
 def price_words(cost: float, unit: str) -> str:
-    """What a case costs, for a sentence: "one model call a case"."""
+    """What a case costs, for a sentence: "one model call per case"."""
     if unit == PRICED:
-        return f"a cost of {cost:.4g} a case"
-    return f"one {unit.replace('s a case', ' a case')}" if cost == 1 else f"{cost:.4g} {unit}"
+        return f"a cost of {cost:.4g} per case"
+    return f"one {unit.replace('s per case', ' per case')}" if cost == 1 else f"{cost:.4g} {unit}"
 
 
 def _whether_juries_pay(tables: AdviceTables) -> str:
@@ -137,11 +137,13 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
     kinds = set(tables.frontier["kind"])
     if found.empty:
         lacking = "single judge" if "single judge" not in kinds else "jury"
-        return f"Not shown whether a jury is worth using: there is no {lacking} among the arms."
+        return f"It is not shown whether a jury is worth using: there is no {lacking} among the arms."
     row = found.to_dict("records")[0]
     size = f"{_signed_interval(row)}, on {row['n']} held-out questions"
     if math.isnan(row["p"]):
-        return f"Not shown whether a jury is worth using: {row['note'] or 'the difference is undefined'}."
+        return (
+            f"It is not shown whether a jury is worth using: {row['note'] or 'the difference is undefined'}."
+        )
     if row["p"] >= LEVEL:
         return (
             "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
@@ -197,7 +199,7 @@ def _next(tables: AdviceTables) -> list[str]:
         and juries_pay(tables)
     ):
         said.append(
-            f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()}, agreed best."
+            f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()} jurors, agreed best."
         )
     if len(tables.jurors) and tables.choices is None:
         seated = _row(tables.frontier, "arm", tables.recommended)["jurors"].split(" + ")
@@ -210,13 +212,13 @@ def _next(tables: AdviceTables) -> list[str]:
         shaky = tables.position[tables.position["consistent"] < STEADY]
         if len(shaky):
             said.append(
-                f"Ask in both orders: {len(shaky)} of {len(tables.position)} answer more than one pair in ten "
-                "differently when the two are exchanged."
+                f"Ask in both orders: {len(shaky)} of {len(tables.position)} jurors answer more than one pair in ten "
+                "differently when its two texts are exchanged."
             )
     if not said and not testable(tables.noise):
-        said.append("Try next: cases of more groups (patients, sites), or more cases where they have none.")
+        said.append("Try next: cases of more groups (patients, sites), or more cases if they have no groups.")
     elif not said:
-        said.append("Try next: more cases, if a difference smaller than the one named would matter; otherwise nothing.")  # fmt: skip
+        said.append("Try more cases next, if a difference smaller than the detectable one would matter. Otherwise there is nothing more to try.")  # fmt: skip
     return said
 
 
@@ -240,7 +242,7 @@ def _signed_interval(row: Row) -> str:
 
 
 _CREDIT = (
-    "Agreement is the mean credit of an answer. On nominal and binary scales the people's answer earns 1, any other or none earns 0. On scales "
+    "Agreement is the mean credit of an answer. On nominal and binary scales, the answer that people gave earns 1; another answer or no answer earns 0. On scales "
     "of numbers the credit is 1 minus the distance from the people's value, as a share of the scale's width (percent agreement with linear weights); questions "
     "without an answer are left out."
 )  # fmt: skip
@@ -252,7 +254,7 @@ def pool_methods(
 ) -> tuple[str, ...]:  # fmt: skip
     """The methods of juries made of recorded jurors."""
     sampled = (
-        f"sampled over {shares.orders} orders of arrival, half of them reverses of the others; the standard error is that of the sampling"
+        f"sampled over {shares.orders} orders of arrival, half of which reverse the other half; the standard error is that of this sampling"
         if shares.orders
         else "over every coalition"
     )
@@ -260,11 +262,11 @@ def pool_methods(
         f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, as a panel with "
         "a quorum of one. On a binary scale a tie has no answer, which is a miss. An abstention is not a vote.",
         _credit_words(rule),
-        f"For each size up to {largest} the jury that agrees best was searched: all juries where there are up to {EVERY}, otherwise forward "
-        "steps with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
-        + f" Among the cases that choose, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
+        f"For each size up to {largest} the jury that agrees best was searched for. Up to {EVERY} juries were all tried; beyond that, forward "
+        "selection with exchanges of single members was used. " + _split_words(parts, pool.cluster, tested)
+        + f" Within the cases that juries are chosen on, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
         "jury on the cases it was chosen on. Costs are those of the jury chosen on all cases; seconds are those of its slowest member.",
-        f"A juror's share is the Shapley value of mean credit, {sampled}; with no juror at all the best constant answer to each attribute is given.",
+        f"A juror's share is the Shapley value of mean credit, {sampled}; a jury without jurors is taken to give the best constant answer to each attribute.",
         "Errors are wrong or missing answers on nominal and binary scales, and signed distances on others. The effective number of jurors is "
         "n / (1 + (n - 1) r), where r is the mean correlation of errors. Participation is the squared sum of the eigenvalues of these correlations "
         "divided by the sum of their squares.",
@@ -305,7 +307,7 @@ def _credit_words(rule: Rule | None) -> str:
 def _interval_words(cluster: IntArray, draws: Draws) -> str:
     return (
         f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups with Student's t (shares on the logit scale). Differences are paired; interval and p come from the "
-        f"same t. Below {LEAST_CLUSTERS} cases or groups no interval is given. Intervals of what was chosen in folds are widened, because "
+        f"same t. Below {LEAST_CLUSTERS} cases or groups no interval is given. Intervals of an arm chosen in folds are widened, because "
         f"folds share cases (Nadeau and Bengio 2003). Folds are drawn with seed {draws.seed}."
     )  # fmt: skip
 
@@ -315,9 +317,9 @@ def _power_words(usual: tuple[float, float]) -> str:
     mean = (
         ""
         if np.isnan(usual[0])
-        else f" Of the one pair of arms that differs, {usual[0]:.3f} can be detected."
+        else f" Only one pair of arms differs; a difference of {usual[0]:.3f} between them can be detected."
         if np.isnan(usual[1])
-        else f" Over all pairs of arms that differ at all, {usual[0]:.3f} can be detected on average (SD {usual[1]:.3f})."
+        else f" Over all pairs of arms that differ at all, a difference of {usual[0]:.3f} can be detected on average (SD {usual[1]:.3f})."
     )
     return (
         "Detectable differences have 80% power at 5% (two-sided): (1.96 + 0.84) s / sqrt(n), where s is the standard deviation of the paired difference by case "

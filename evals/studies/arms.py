@@ -45,7 +45,7 @@ class CaseSplit:
         where = "of the test part" if self.test else "of the study"
         return (
             f"The {self.scored} cases or groups {where} are too few to compare arms: no interval, p or recommendation is given below "
-            f"{LEAST_CLUSTERS}. Give cases of more groups (cases of one group count as one; without `group` each counts), or hold out more.",
+            f"{LEAST_CLUSTERS}. Give cases of more groups, or hold out more. Cases of one group count as one; a case without `group` counts by itself.",
         )
 
 
@@ -87,7 +87,7 @@ def split_cases(
     if number < FEWEST:
         raise VenireError(
             f"{number} cases (or groups of cases) are too few to choose arms on some and score them on others",
-            remedy=f"give {FEWEST} or more to run it, and {LEAST_CLUSTERS} or more to score on for an interval; cases of one group count as one",
+            remedy=f"give {FEWEST} or more to run the study, and {LEAST_CLUSTERS} or more to score on if you want intervals; cases of one group count as one",
         )
     test = _test_cases(cluster, groups, split, seed, strata or {})
     torn = {cluster[case] for case in cases if case in test} & {
@@ -95,8 +95,8 @@ def split_cases(
     }
     if torn:
         raise VenireError(
-            f"cases of the group {min(torn).removeprefix('group ')!r} are on both sides",
-            remedy="keep each group whole: name groups in place of cases",
+            f"cases of the group {min(torn).removeprefix('group ')!r} are in both parts of the split",
+            remedy="keep each group in one part: name groups instead of cases",
         )
     selection = [case for case in cases if case not in test]
     random.Random(seed).shuffle(selection)
@@ -247,20 +247,20 @@ def _listed_arm(study: Study, entry: ArmEntry, part: Written, split: CaseSplit |
         jury = _with_shots(jury, study, entry.shots, part, split)
     if entry.on != "all" and study.search is not None:
         raise InvalidFile(
-            f"{part.path}:{part.line('on')}: a search has every arm hear the cases it selects on",
-            remedy="leave on out, or search in another study",
+            f"{part.path}:{part.line('on')}: `on` has no use in a search: every arm hears the selection cases",
+            remedy="remove `on`, or run the search in another study",
         )
     if entry.on == "test" and split is not None and not split.test:
         raise InvalidFile(
-            f"{part.path}:{part.line('on')}: {jury.name} hears test cases alone, and the split has none",
-            remedy="hold out a part of the cases: split: {test: 0.2}; or leave on out",
+            f"{part.path}:{part.line('on')}: {jury.name} hears only test cases, and the split has none",
+            remedy="hold out a part of the cases with split: {test: 0.2}, or remove `on`",
         )
     if entry.repeats and not unused_option("repeats", jury.protocol):
         return StudyArm(jury.model_copy(update={"repeats": entry.repeats}), entry.calibration, on=entry.on)
     if (entry.repeats or 1) > 1 and entry.calibration != "none":
         raise InvalidFile(
-            f"{part.path}:{part.line('repeats')}: repeats of a deliberation are counted together, and cannot be calibrated apart",
-            remedy="leave calibration or repeats out",
+            f"{part.path}:{part.line('repeats')}: repeats of a deliberation are counted together, so they cannot be calibrated separately",
+            remedy="remove calibration or repeats",
         )
     return StudyArm(jury, entry.calibration, on=entry.on, hearings=entry.repeats or 1)
 

@@ -370,7 +370,7 @@ class _Rounds:
                 np.nan,
             )
         if np.ptp(known) <= 1e-12 * max(1.0, abs(value)):
-            why = "no interval: whatever group is left out, it is the same"
+            why = "no interval: the value is the same whichever group is left out"
             return Estimate(value, np.nan, np.nan, n, method, self._confidence, why), np.nan, np.nan
         spread = float(((known - known.mean()) ** 2).sum()) * (len(known) - 1) / len(known)
         error = np.sqrt(spread) * self._widening

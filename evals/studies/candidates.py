@@ -56,7 +56,7 @@ class Composition:
     """`attribute`, `arm`, `who`, and Spearman, ICC, kappa of the arms that `choices` names, held out."""
     position: pd.DataFrame = field(default_factory=pd.DataFrame)
     """One row a juror with both orders: `consistent`, `first`, `low`, `high`, `n`."""
-    unit: str = "votes a case"
+    unit: str = "votes per case"
     """What `cost` counts."""
     measure: str = "agreement with people"
     methods: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ def rubric_errors(study: Study, rubric: Rubric) -> list[VenireError]:
     if study.objective == "costs" and all(rubric.scale_of(name).costs is None for name in asked):
         errors.append(
             VenireError(
-                f"objective: costs needs a cost for every two values, and no scale of {rubric.name!r} has any",
+                f"objective: costs needs a cost for every two values, and no scale of {rubric.name!r} has costs",
                 remedy="write costs: under a scale of the rubric, or choose another objective",
             )
         )
@@ -61,7 +61,7 @@ def rating_gaps(
         errors.append(
             VenireError(
                 f"{_some(unasked)} has no rating on any case",
-                remedy="rate it, or name under attributes those that arms are to be scored on",
+                remedy="rate it, or list under attributes only the attributes that arms are scored on",
             )
         )
     single = sum(
@@ -72,7 +72,9 @@ def rating_gaps(
         if name not in unasked
     )
     missing = (
-        [f"{single} scores of cases that people rated otherwise are missing, and will not count"]
+        [
+            f"{single} ratings are missing on cases that people rated for other attributes; these questions do not count"
+        ]
         if single
         else []
     )
@@ -94,8 +96,8 @@ def design_errors(
     if "panels" in wanted and raters < 2:
         errors.append(
             VenireError(
-                f"panels: {raters} {'person' if raters == 1 else 'people'} rated, and an arm needs two or more to sit among",
-                remedy="give every person a name of their own under rater, or leave panels out of tables",
+                f"panels: {raters} {'person' if raters == 1 else 'people'} rated; to compare an arm as a rater, two or more people are needed",
+                remedy="give every person a different name under rater, or remove panels from tables",
             )
         )
     systems = {case.system for case in cases if case.system is not None}
@@ -104,7 +106,7 @@ def design_errors(
             errors.append(
                 VenireError(
                     f"{table}: the cases name {count_words(len(systems), 'system')} under `system`, and two are needed",
-                    remedy=f"say who produced each output, or leave {table} out of tables",
+                    remedy=f"say who produced each output, or remove {table} from tables",
                 )
             )
     severe = design.severity.attribute
@@ -124,7 +126,7 @@ def _missing_columns(design: Design, cases: Sequence[Case]) -> list[VenireError]
     given = sorted({name for case in cases for name in case.metadata})
     found = [
         VenireError(
-            f"no case has {name!r}, which predictors, strata or label name",
+            f"no case has {name!r}, which is named under predictors, strata or label",
             remedy=nearest(name, given)
             if given
             else f"add it to the cases: as a column, or under metadata: {{{name}: ...}}",
@@ -133,7 +135,9 @@ def _missing_columns(design: Design, cases: Sequence[Case]) -> list[VenireError]
         if name not in given
     ]
     return found + [
-        VenireError(f"strata: no case has a {name}", remedy=f"give the cases a {name}, or leave it out")
+        VenireError(
+            f"strata: no case has a {name}", remedy=f"give the cases a {name}, or remove {name} from strata"
+        )
         for name in design.strata
         if name in ("system", "group") and all(getattr(case, name) is None for case in cases)
     ]
@@ -153,7 +157,7 @@ def _missing_keys(design: Design, wanted: Collection[str]) -> list[VenireError]:
     }
     return [
         VenireError(
-            f"tables: {table} needs the key {key}", remedy=f"write {example}, or leave {table} out of tables"
+            f"tables: {table} needs the key {key}", remedy=f"write {example}, or remove {table} from tables"
         )
         for table, (key, given, example) in needs.items()
         if table in wanted and not given

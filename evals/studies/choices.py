@@ -156,11 +156,11 @@ class Choices:
     def _use(self, name: str, found: ArmChoice) -> str:
         used, words = self.arm_to_use(found), self.goal.objective.words
         gain = (
-            "there is no jury to compare with it"
+            "there is no jury to compare it with"
             if found.jury is None
             else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
-        rests = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and it is the cheapest that is not shown to be worse"  # fmt: skip
+        rests = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest that is not shown to be worse than the best"  # fmt: skip
         return f"{name}: use {self.who(used)}: {rests}; {words} {_interval(used)} held out; {gain}."
 
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
@@ -182,7 +182,7 @@ class Choices:
             yield (
                 f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether it loses more than {margin:g}: "
                 + (
-                    f"about {more:.0f} more would decide it."
+                    f"about {more:.0f} more cases would decide it."
                     if more
                     else "the difference is too near the margin."
                 )

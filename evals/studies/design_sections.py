@@ -32,7 +32,7 @@ from .schema import Calibration, Design, PeopleSettings, TableName
 CORPUS = ["what", "level", "development", "test", "p"]
 LENGTHS = {"source_length": "length of notes (words)", "output_length": "length of output (words)"}
 SPLIT_METHODS = (
-    "The parts are compared by group; a case without a group is its own. Numbers: Welch's t test of the groups' means. Categories: Pearson's "
+    "The parts are compared by group; a case without a group is a group of its own. Numbers: Welch's t test of the groups' means. Categories: Pearson's "
     "chi-square if every group has one value, otherwise Welch's test of the groups' shares, with the smallest p multiplied by the number of categories."
 )
 
@@ -61,7 +61,7 @@ def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection
         told = "No case is held out: there is no split to test."
     elif uneven:
         named = ", ".join(f"{LENGTHS.get(name, name)} ({p_words(p)})" for name, p in uneven.items())
-        told = f"The parts differ in {named}; p is not corrected for the {len(tests)} tests."
+        told = f"The parts differ in {named}; the p values are not corrected for making {len(tests)} tests."
     else:
         told = f"The parts are not shown to differ in any of {len(tests)} characteristics."
     return Section(
@@ -147,14 +147,14 @@ def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People
     missing = [key for key in ("minutes", "wage") if getattr(people, key) is None]
     notes = (
         (
-            f"a person's time or cost is not known: the study file does not give {' and '.join(missing)} under people",
+            f"a person's time or cost is not known: give {' and '.join(missing)} under people in the study file",
         )
         if missing
         else ()
     )
     return Section(
         "costs",
-        "Time and cost of a case",
+        "Time and cost per case",
         tuple(_sentences(rows, missing)),
         {"table": pd.DataFrame(rows, columns=COSTS)},
         methods=(
@@ -169,10 +169,10 @@ def _sentences(
     rows: list[tuple[str, int, float, float, float, float, float, float]], missing: list[str]
 ) -> list[str]:
     if missing:
-        return [f"{len(rows) - 1} arms, with no person to compare them with: the notes say what is missing."]
+        return [f"The {len(rows) - 1} arms cannot be compared with a person: the notes say what is missing."]
     _, _, _, theirs, paid, *_ = rows[0]
     return [
-        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and {_amount(usd, '${:.4g}', 'an unknown price')} a case where a person takes {theirs:.3g} s and ${paid:.2f}."
+        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and {_amount(usd, '${:.4g}', 'an unknown price')} per case; a person takes {theirs:.3g} s and ${paid:.2f}."
         for name, _, _, seconds, usd, *_ in rows[1:]
     ]
 
@@ -272,7 +272,7 @@ def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tupl
 NOTHING = "The data do not allow this table."
 ABSENT: Mapping[str, str] = {
     "ranking": "Systems cannot be ranked: the cases name fewer than two under `system`.",
-    "rescore": "No second panel is named: say who re-scored under people: {rescore: [...]}.",
+    "rescore": "No second panel is named: name the raters who re-scored under people: {rescore: [...]}.",
 }
 
 
@@ -349,19 +349,19 @@ def _panels(compared: Comparison) -> Section:
         said.append(
             f"{arm} as one more rater changes people's ICC(3,k) from {extra['before']:.3f} to {extra['after']:.3f}; "
             + (
-                f"demonstrable changes: {told}."
+                f"statistically significant changes: {told}."
                 if told
-                else "no change, added or in a person's place, is statistically significant."
+                else "no change is statistically significant, whether the arm is added or replaces a person."
             )
         )
     return Section(
-        "panels", "An arm as one more rater, and in each person's place", tuple(said), {"table": table}
+        "panels", "An arm as one more rater, and instead of each person", tuple(said), {"table": table}
     )
 
 
 def _effects(compared: Comparison) -> Section:
     table = compared.effects
-    title = "What the differences depend on between arm and person"
+    title = "What the differences between arm and person depend on"
     if table.empty:
         why = [note for note in compared.notes if note.startswith("mixed model")] or [NOTHING]
         return Section("effects", title, tuple(why))
@@ -386,14 +386,14 @@ def _effects(compared: Comparison) -> Section:
         )
     return Section(
         "effects", title, tuple(said), {"table": table},
-        methods=("Of the mixed model, a group of several cases (a patient) has a random intercept too; p is not corrected for the number of terms.",),
+        methods=("In the mixed model, a group of several cases (a patient) has a random intercept too. The p values are not corrected for the number of terms.",),
         notes=tuple(note for note in compared.notes if note.startswith("mixed model")),
     )  # fmt: skip
 
 
 def _moving_term(term: str) -> str:
     """A term of the model as what moves: a level of a category, or a standard deviation of a number."""
-    return term if ": " in term else f"a standard deviation more of {term.replace('_', ' ')}"
+    return term if ": " in term else f"one standard deviation more of {term.replace('_', ' ')}"
 
 
 def _strata(given: DesignInput) -> Section:
@@ -430,7 +430,7 @@ def _detection(given: DesignInput) -> Section:
     """Over all cases of the study: the label is from outside, so that no case need be held out for it."""
     label = given.design.label
     if label is None:
-        why = "No label is named: say under label which metadata column says that a case is wrong."
+        why = "No label is named: give under label the metadata column that marks a case as wrong."
         return Section("detection", "Detecting wrong cases by an outside label", (why,))
     outside = outside_label(
         given.evidence.cases,

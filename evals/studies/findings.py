@@ -82,7 +82,7 @@ class RunFindings:
         dollars = "an unknown price" if self.paid.usd is None else f"${self.paid.usd:.4f}"
         return (
             f"The study made {self.paid.calls} calls ({self.paid.tokens} tokens, {dollars}); "
-            f"each arm in a run of its own would have made {self.alone} in all."
+            f"with a separate run for each arm, it would have made {self.alone}."
         )
 
 
@@ -110,8 +110,8 @@ def findings_at(path: Path, *, resamples: int = 1000) -> Findings:
         return recorded_findings(plan_recorded(path, study), folder, resamples=resamples)
     if not folder.is_dir():
         raise VenireError(
-            f"{path}: there is no run of it at {folder}",
-            remedy=f"venire study run {path}; or, if it was kept elsewhere, name the run",
+            f"{path}: this study has no run at {folder}",
+            remedy=f"run the study: venire study run {path}; or, if the run is elsewhere, name its folder",
         )
     return replace(
         (found := run_findings(folder, resamples=resamples)),
@@ -297,14 +297,14 @@ def _findings(
         if arm in choosable and (not study.test or cases & set(study.test))
     ]
     apart = [
-        f"{arm} heard {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases only: it is in the tables, but not among the arms to choose from"
+        f"{arm} heard {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases only, so it is in the tables but not among the arms to choose from"
         for arm in study.arms
         if arm not in choosable
     ]
     if not tested:
         raise VenireError(
             f"{folder}: no arm of the study has heard a {'test ' if study.test else ''}case that people rated",
-            remedy="run it to its end: venire study run",
+            remedy="run the study to its end: venire study run",
         )
     found = weigh(
         table[table["arm"].isin(tested)],

@@ -100,9 +100,9 @@ def calibrate_arms(
 
 
 UNITS: Mapping[CostUnit, str] = {
-    "usd": "US dollars a case",
-    "tokens": "tokens a case",
-    "calls": "model calls a case",
+    "usd": "US dollars per case",
+    "tokens": "tokens per case",
+    "calls": "model calls per case",
 }
 
 
@@ -166,7 +166,7 @@ def credit_table(
         groups=groups_of(store, cases),
     )
     unscored = [repr(name) for name in questions if name not in set(values["attribute"])]
-    silent = [f"no arm has a score of {', '.join(unscored)}, so no figure shows it"] if unscored else []
+    silent = [f"no arm has a score of {', '.join(unscored)}, so no figure includes it"] if unscored else []
     # No answer to what was never put before an arm is no miss.
     return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (
         *check.notes,

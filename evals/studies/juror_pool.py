@@ -20,7 +20,7 @@ COUNTINGS = ("median", "mean", "mode")
 BINARY, WORDS = "median, hung where tied", "mode of words"
 ENOUGH = 0.5
 """The share of the questions that a juror must have answered to be in the pool."""
-PRICED, VOTES = "cost a case", "votes a case"
+PRICED, VOTES = "cost per case", "votes per case"
 """What cost counts: what the judgements say, or, where that is not known of all, votes."""
 UNIT = [*KEYS, "repeat"]
 SHOWN = 3
@@ -198,13 +198,13 @@ def _seconds_by_juror(given: pd.DataFrame, jurors: pd.Index) -> FloatArray:
 def _notes(given: pd.DataFrame, met: pd.DataFrame, seldom: pd.Series) -> tuple[str, ...]:
     notes = []
     if lost := given["case"].nunique() - met["case"].nunique():
-        notes.append(f"{lost} cases that jurors judged have no rating of people and were left out.")
+        notes.append(f"{lost} cases that jurors judged have no rating by people and were left out.")
     if len(seldom):
         some = ", ".join(map(str, seldom.index[:5])) + (" and others" if len(seldom) > 5 else "")
         who = (
-            "1 juror answered less than half of the questions and was"
+            "1 juror answered fewer than half of the questions and was"
             if len(seldom) == 1
-            else f"{len(seldom)} jurors answered less than half of the questions and were"
+            else f"{len(seldom)} jurors answered fewer than half of the questions and were"
         )
         notes.append(f"{who} left out: {some}.")
     if "cost" in given and pd.to_numeric(given["cost"], errors="coerce").isna().any():

@@ -303,11 +303,11 @@ def effective_jurors(errors: FloatArray, cluster: IntArray, confidence: float = 
         return undefined("fewer than two jurors with errors that vary", method=METHOD, n=questions)
     sums = PairSums.of(errors)
     number = effective_number(sums.correlations)
-    lacking = f"{number.unknown} pairs of jurors share fewer than {LEAST} questions on which both vary"
+    lacking = f"{number.unknown} pairs of jurors share fewer than {LEAST} questions on which the errors of both vary"
     if np.isnan(number.correlation):
         return undefined(lacking, method=METHOD, n=questions)
     if not number.kish <= FURTHEST * jurors:
-        return undefined("errors cancel out: the mean hardly errs at all", method=METHOD, n=questions)
+        return undefined("errors cancel out, so the mean has almost no error", method=METHOD, n=questions)
     groups = [errors[rows] for rows in _rows_by_cluster(cluster)]
     without = [
         effective_number(sums.less(PairSums.of(rows, sums.centre)).correlations).kish for rows in groups
@@ -316,7 +316,7 @@ def effective_jurors(errors: FloatArray, cluster: IntArray, confidence: float = 
     low, high = (np.nan, np.nan) if isinstance(error, str) else error.bounds(confidence)
     notes = [lacking + " and are left out"] if number.unknown else []
     if isinstance(error, str):
-        notes.append(f"no interval: {len(groups)} cases or groups that can be left out tell too little")
+        notes.append(f"no interval: the jackknife over {len(groups)} cases or groups gives none")
     return Estimate(number.kish, low, high, questions, METHOD, confidence, "; ".join(notes))
 
 

@@ -69,7 +69,7 @@ def plan_recorded(path: Path, study: Study) -> RecordedPlan:
         if not judged & rated:
             errors.add(
                 VenireError(
-                    "ratings: no case that is judged has a rating",
+                    "ratings: no judged case has a rating",
                     remedy="check that both files use the same case ids",
                 )
             )
@@ -129,7 +129,8 @@ def _plan_task(name: str, task: Task, beside: Path, arms: Sequence[StudyArm]) ->
     for wanted in task.arms:
         if wanted not in known:
             raise VenireError(
-                f"the task {name} names no arm of the study: {wanted!r}", remedy=nearest(wanted, known)
+                f"the task {name} names {wanted!r}, which is no arm of the study",
+                remedy=nearest(wanted, known),
             )
     cases = tuple(load_cases(beside / task.cases))
     ratings = load_ratings(beside / task.ratings)
@@ -301,8 +302,8 @@ def _search_errors(study: Study, written: Written) -> list[VenireError]:
         line = written.line("grid", "calibration")
         errors.append(
             InvalidFile(
-                f"{written.path}:{line}: a search scores on growing parts of the cases, too few to calibrate on",
-                remedy="remove calibration, and calibrate what was chosen: venire calibrate RUN",
+                f"{written.path}:{line}: a search scores on growing parts of the cases, which are too few to calibrate on",
+                remedy="remove calibration, and calibrate the chosen arm afterwards: venire calibrate RUN",
             )
         )
     return errors

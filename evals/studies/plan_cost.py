@@ -345,7 +345,7 @@ def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
         errors.append(
             VenireError(
                 f"max_usd cannot be applied: the price of {', '.join(cost.unpriced)} is not known",
-                remedy="give it in a file under prices, or limit calls or tokens instead",
+                remedy="give the price in the file named under prices, or limit calls or tokens instead",
             )
         )
     for key, amount, words in (
@@ -357,8 +357,8 @@ def over_budget(study: Study, cost: PlanCost) -> list[VenireError]:
         if limit is not None and amount is not None and amount > limit:
             errors.append(
                 VenireError(
-                    f"{key} is {limit:g}, and the plan takes at least {words}",
-                    remedy="raise it, or plan fewer arms or cases",
+                    f"{key} is {limit:g}, but the plan needs at least {words}",
+                    remedy=f"raise {key}, or plan fewer arms or cases",
                 )
             )
     return errors
@@ -373,7 +373,7 @@ def near_budget(study: Study, total: CostEstimate) -> list[str]:
         "max_usd": None if most is None else most.usd,
     }
     return [
-        f"{key} may end the study early; it can be resumed with a larger budget"
+        f"{key} may end the study early; the study can be resumed with a larger budget"
         for key, amount in amounts.items()
         if (limit := getattr(study.budget, key)) is not None and (amount is None or amount > limit)
     ]

@@ -78,10 +78,13 @@ def analyse(
     """
     pool = pool_of(judgements, people, questions, counting, rule=reference)
     if len(pool.jurors) < 2:
-        raise VenireError("one juror leaves no choice", remedy="give the judgements of two jurors or more")
+        raise VenireError(
+            "there is only one juror, so there is nothing to choose",
+            remedy="give the judgements of two jurors or more",
+        )
     if largest < 2:
         raise VenireError(
-            f"a largest jury of {largest} leaves no jury to find", remedy="allow two jurors or more"
+            f"a jury of at most {largest} is not a jury", remedy="allow juries of two jurors or more"
         )
     draws = Draws(seed, resamples)
     rng = draws.rng()

@@ -41,16 +41,16 @@ def lock_study(plan: Plan | RecordedPlan) -> Path:
     """
     if isinstance(plan, RecordedPlan):
         raise VenireError(
-            f"{plan.path}: its judgements are recorded, so they were known before it was planned",
-            remedy="register a study whose arms are still to be heard",
+            f"{plan.path}: the judgements are recorded, so they were known before the study was planned",
+            remedy="register a study whose arms have not been run yet",
         )
     path, fields = lock_path(plan.path), plan_fields(plan)
     if path.exists():
         changes = changed_fields(_read_lock(path)["fields"], fields)
         if changes:
             raise VenireError(
-                f"{path}: registered before, and changed since: {', '.join(changes)}",
-                remedy="run it as it was registered; or remove the file, and say that it was registered anew",
+                f"{path}: the study was registered before and has changed since: {', '.join(changes)}",
+                remedy="restore what was registered; or remove the file, register again, and say so when you report",
             )
         return path
     written = datetime.now(UTC).isoformat(timespec="seconds")
@@ -136,10 +136,14 @@ class Registration:
     def sentence(self) -> str:
         """What a report says of it."""
         if not self.registered:
-            return "Not registered: what was decided before the run is not on record (venire study plan STUDY.yaml --lock)."
+            return "The study was not registered: there is no record of what was decided before the run (venire study plan STUDY.yaml --lock)."
         if self.late:
-            return "Registered only after the run had begun" + (f"; changed since: {', '.join(self.changes)}." if self.changes else ".")  # fmt: skip
-        return f"Changed after registration: {', '.join(self.changes)}." if self.changes else "As registered."
+            return "The study was registered only after the run had begun" + (f"; changed since: {', '.join(self.changes)}." if self.changes else ".")  # fmt: skip
+        return (
+            f"The study changed after registration: {', '.join(self.changes)}."
+            if self.changes
+            else "The study was run as registered."
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {"registered": self.registered, "changes": list(self.changes), "late": self.late, "sentence": self.sentence}  # fmt: skip
@@ -174,5 +178,5 @@ def recorded_fields(plan: Plan, before: Mapping[str, Any] | None) -> dict[str, A
 def _read_lock(path: Path) -> dict[str, Any]:
     document = read_json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT or "fields" not in document:
-        raise InvalidFile(f"{path}: not the registration of a study", remedy="remove it, or restore the one that `study plan --lock` wrote")  # fmt: skip
+        raise InvalidFile(f"{path}: this is not the registration of a study", remedy="remove it, or restore the one that `study plan --lock` wrote")  # fmt: skip
     return document

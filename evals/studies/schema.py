@@ -160,7 +160,7 @@ class Grid(StrictModel):
     def _somebody(cls, value: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
         for name, group in value.items():
             if not group:
-                raise ValueError(f"the group {name!r} is empty\nname a persona in it, or none")
+                raise ValueError(f"the group {name!r} is empty\nname a persona in it, or remove the group")
         return value
 
 
@@ -182,7 +182,9 @@ class Search(StrictModel):
     @classmethod
     def _each_once(cls, value: tuple[Objective, ...]) -> tuple[Objective, ...]:
         if "agreement" not in value or len(set(value)) < len(value):
-            raise ValueError("each objective once, and agreement among them\nfor example [agreement, cost]")
+            raise ValueError(
+                "an objective is repeated, or agreement is missing\nname each objective once, with agreement: for example [agreement, cost]"
+            )
         return value
 
 
@@ -206,10 +208,10 @@ class Split(StrictModel):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.groups and self.test is not None:
-            raise ValueError("test and groups both say which cases are the test cases\nkeep one of the two")
+            raise ValueError("test and groups both name the test cases\nkeep one of the two")
         if self.stratify and (self.groups or isinstance(self.test, tuple)):
             raise ValueError(
-                "stratify is for a share that is drawn, and the test cases are named\nremove stratify, or give a share: test: 0.2"
+                "stratify works only if a share of the cases is drawn, but the test cases are named\nremove stratify, or give a share: test: 0.2"
             )
         if isinstance(self.test, float) and not 0 <= self.test < 1:
             raise ValueError(
@@ -292,7 +294,7 @@ class Judgements(StrictModel):
     def _one_of_them(self) -> Self:
         if sum(each is not None for each in (self.file, self.llmbar, self.pandalm)) != 1:
             raise ValueError(
-                "one source of judgements is needed\nname a file, or the folder of llmbar or pandalm"
+                "judgements need exactly one source\nname a file, or the folder of llmbar or pandalm"
             )
         return self
 

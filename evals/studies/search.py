@@ -252,7 +252,10 @@ class Trials:
         for name, (trial, arm) in entered.items():
             trial.cases = len(cases)
             if name not in scores:
-                trial.state, trial.note = "failed", "none of its verdicts can be compared with people's"
+                trial.state, trial.note = (
+                    "failed",
+                    "none of the jury's verdicts can be compared with people's ratings",
+                )
                 continue
             trial.values = self.values(scores[name])
             if len(cases) == len(self.selection):
@@ -260,7 +263,7 @@ class Trials:
                 self.scored[name] = scores[name]
             elif better := beaten_by(scores[name], others, self.search.objectives):
                 trial.state = "pruned"
-                trial.note = f"{better} agrees better on these {len(cases)} cases, and is no worse otherwise"
+                trial.note = f"{better} agrees better on these {len(cases)} cases, and is no worse by the other objectives"
             else:
                 left[name] = (trial, arm)
         return left

@@ -89,7 +89,7 @@ class ErrorList:
 
 def _as_list(value: Any) -> Any:
     if not isinstance(value, list | tuple):
-        raise ValueError("is not a list\nwrite one arm a line, as - {jury: single, name: one-judge}")
+        raise ValueError("is not a list\nwrite one arm per line, as - {jury: single, name: one-judge}")
     return value
 
 
@@ -150,14 +150,14 @@ class Study(Design):
             for key in ("arms", "grid", "search"):
                 if getattr(self, key):
                     raise ValueError(
-                        f"judgements are recorded: {key} has no use, because no model is asked\nremove {key}"
+                        f"{key} has no use: the judgements are recorded, so no model is asked\nremove {key}"
                     )
             if self.split.stratify:
                 raise ValueError("split: recorded judgements have no columns to stratify by\nremove stratify")
             if self.tables:
                 raise ValueError(
-                    "tables are of arms that sat, and judgements have none\n"
-                    "write arms in place of judgements, with model: recorded/FILE#JUROR"
+                    "tables need arms that are run, and recorded judgements have none\n"
+                    "write arms instead of judgements, with model: recorded/FILE#JUROR"
                 )
         elif self.cases is None:
             raise ValueError("cases: missing\nadd 'cases'")
@@ -167,8 +167,8 @@ class Study(Design):
             raise ValueError("search: there is nothing to choose from\nadd a grid with personas and models")
         if self.search is not None and self.redact:
             raise ValueError(
-                "redact: what a redacted run has heard is not kept for the next trial, and would be paid for again\n"
-                "search without redact, or try a grid"
+                "redact: a redacted run keeps no answers for the next trial, so they would be paid for again\n"
+                "search without redact, or use a grid without search"
             )
         return self
 

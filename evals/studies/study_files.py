@@ -43,5 +43,8 @@ def default_folder(study: Path) -> Path:
 def run_folder(named: Location | None, study: Path) -> Path:
     """The run's directory: the one named, or the default. A database is refused."""
     if isinstance(named, str):
-        raise VenireError("a study keeps files beside its record", remedy="name a directory, not a database")
+        raise VenireError(
+            "a study keeps files beside its record, so it cannot be in a database",
+            remedy="name a directory, not a database",
+        )
     return named or default_folder(study)

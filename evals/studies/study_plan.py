@@ -57,7 +57,7 @@ def _run_lines(plan: Plan) -> list[str]:
     selection, test = len(plan.split.selection), len(plan.split.test)
     tokens, price = _tokens(total), _price(total)
     lines = [
-        f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score what was chosen)",
+        f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score the chosen arms on)",
         (
             f"{_calls(total)} calls, if every answer is usable"
             if total.exact
@@ -65,8 +65,8 @@ def _run_lines(plan: Plan) -> list[str]:
         )
         + f"; run one by one, the arms would make at least {plan.alone}"
         + (f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""),
-        f"tokens: about {tokens}; assuming {BYTES_PER_TOKEN} bytes of prompt for a token, and an answer of "
-        f"{ANSWER_TOKENS} an attribute",
+        f"tokens: about {tokens}, assuming {BYTES_PER_TOKEN} bytes of prompt per token and answers of "
+        f"{ANSWER_TOKENS} tokens per attribute",
         f"price: {price}"
         + (f"; in batches (--batch) {_price(total, share=0.5)}" if total.least.usd else "")
         + (f"; unknown for {', '.join(plan.unpriced)}" if plan.unpriced else ""),

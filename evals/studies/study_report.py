@@ -30,9 +30,9 @@ from .study_files import REPORT
 from .study_tables import TABLES, trial_rows
 
 CAPTIONS = {
-    "frontier": "Agreement with people on cases that the arm was not chosen on, against its cost for a case. "
+    "frontier": "Agreement with people on cases that the arm was not chosen on, against its cost per case. "
     "Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
-    "growth": "Agreement against the number of seats: juries made of the seats' own blind ballots. Bands are 95% intervals.",
+    "growth": "Agreement against the number of seats, for juries made of the seats' own blind ballots. Bands are 95% intervals.",
     "contributions": "What each seat adds, on average over all juries that these seats could make.",
 }
 """Of the figures of a run."""
@@ -85,7 +85,7 @@ class StudyReport:
 
 
 AGREEMENT, MEAN_CREDIT = "agreement with people", "mean credit with people"
-UNIT_HEADS = {"US dollars a case": "US dollars", "tokens a case": "tokens", "model calls a case": "calls", "votes a case": "votes"}  # fmt: skip
+UNIT_HEADS = {"US dollars per case": "US dollars", "tokens per case": "tokens", "model calls per case": "calls", "votes per case": "votes"}  # fmt: skip
 
 
 def study_first_page(
@@ -113,7 +113,7 @@ def study_first_page(
         short.append(effects_in_short(deliberation))
     return Section(
         "summary",
-        f"{name}: which of {len(front)} arms to use, by {MEAN_CREDIT if composition.measure == AGREEMENT else composition.measure}? (cost and time are of a case)",
+        f"{name}: which of {len(front)} arms to use, by {MEAN_CREDIT if composition.measure == AGREEMENT else composition.measure}? (cost and time are per case)",
         tuple(short),
         {"arms": pd.DataFrame(rows)},
         notes=(*_uncertain(composition), *doubts),
@@ -135,7 +135,7 @@ def _use_in_short(composition: Composition) -> str:
     if not composition.noise["p"].notna().any():
         return f"No arm can be recommended yet: {name} scored best, but {composition.noise['note'].iloc[0]}."
     arm = composition.frontier[composition.frontier["arm"] == name].to_dict("records")[0]
-    return f"Use {name}: the cheapest arm that is not shown to be worse than the best ({interval_words(arm['score'], arm['low'], arm['high'])}, {price_words(arm['cost'], composition.unit)})."
+    return f"Use {name}: it is the cheapest arm that is not shown to be worse than the best ({interval_words(arm['score'], arm['low'], arm['high'])}, {price_words(arm['cost'], composition.unit)})."
 
 
 def _juries_in_short(composition: Composition) -> str:
@@ -274,7 +274,7 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
             {"arms": found.table},
             frontier,
             title="What agreement costs",
-            lead=f"Cost is in {found.arms.unit}. Chosen on {len(study.selection)} cases; held out: {held_out}.",
+            lead=f"Cost is in {found.arms.unit}. Arms were chosen on {len(study.selection)} cases; held out: {held_out}.",
         ),
         Section(
             "judges",
@@ -297,11 +297,11 @@ def _seats_section(jurors: Composition | None, figures: Mapping[str, Figure]) ->
     title = "What each seat adds"
     if jurors is None:
         return Section("seats", title, ("Too few seats voted blind to compute this; the notes say why.",))
-    lead = "Each seat's own blind ballot, counted in every jury that these seats could make, whether it sat or not."
+    lead = "Each seat's own blind ballot is counted in every jury that these seats could make, whether or not that jury was run."
     names = ("jurors", "independence", "growth")
     sentences = tuple(
-        f"The errors of two of these {row['jurors']} seats correlate by {decimal(float(row['correlation']), 2)} on average: "
-        f"together they are worth {decimal(float(row['effective']), 1)} independent jurors by the correlation of their errors (Kish; "
+        f"The errors of any two of these {row['jurors']} seats correlate by {decimal(float(row['correlation']), 2)} on average: "
+        f"all seats together are worth {decimal(float(row['effective']), 1)} independent jurors (Kish; "
         f"{interval_phrase(row['low'], row['high'], '.1f')})."
         for row in jurors.independence.to_dict("records")
         if row["jury"] == "all jurors" and not math.isnan(row["effective"])
@@ -386,9 +386,7 @@ def composition_figures(composition: Composition) -> dict[str, Figure]:
 MOST = 30
 """Of more jurors, those who add most and least are drawn."""
 ROW = 18
-EXPLAINED = (
-    "bar: Shapley value with 95% interval; dot: lost when the juror leaves the whole pool; bold: in the jury"
-)
+EXPLAINED = "bar: Shapley value with 95% interval; dot: agreement lost when the juror leaves the whole pool; bold: in the jury"
 
 
 def contributions_figure(table: pd.DataFrame) -> Figure:

@@ -14,10 +14,10 @@ TABLES: Mapping[str, TableText] = {
     "arms": TableText(
         "Arms",
         "One row for each arm, cheapest first, with its agreement on the cases that arms were chosen on and on those held out. "
-        "Cost and calls are of the arm alone: what it shares with others is counted in full.",
+        "Cost and calls are those of the arm alone: calls that it shares with other arms are counted in full.",
         {"arm": "arm", "kind": "kind", "seats": "seats", "protocol": "protocol", "count": "count", "calibration": "calibration",
-         "front": "frontier", "selection": "agreement, chosen on", "score": "agreement, held out", "low": "low", "high": "high",
-         "answered": "answered", "cost": "cost", "seconds": "seconds", "calls": "calls, alone"},
+         "front": "frontier", "selection": "agreement, selection cases", "score": "agreement, held out", "low": "low", "high": "high",
+         "answered": "answered", "cost": "cost", "seconds": "seconds", "calls": "calls, run alone"},
     ),
     "trials": TableText(
         "Trials",
@@ -28,7 +28,7 @@ TABLES: Mapping[str, TableText] = {
     "choices": TableText(
         "Which jury or judge to use, attribute by attribute",
         "One judge, a jury or weights, chosen on some cases and scored on others, compared with the best single judge chosen in the same "
-        "way. A jury is worth using if it is shown to be better than the judge and better than one constant answer. `cheaper` says whether "
+        "way. A jury is worth using if it is shown to be better than the judge and better than one constant answer. The column `the judge is` says whether "
         "the judge is shown to be within the margin.",
         {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
          "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",
@@ -43,20 +43,20 @@ TABLES: Mapping[str, TableText] = {
     ),
     "answers": TableText(
         "What choosing is worth",
-        "The best jury and the best single judge on cases that they were not chosen on, their difference, and how far the figures on "
+        "The best jury and the best single judge on cases that they were not chosen on, their difference, and by how much the figures on "
         "the cases that they were chosen on are too good.",
         {"what": "", "value": "value", "low": "low", "high": "high", "n": "n", "p": "p", "method": "", "note": ""},
     ),
     "frontier": TableText(
         "Cost against agreement",
-        "One row for each arm, cheapest first. On the frontier are those that no other arm beats in both agreement and cost.",
-        {"arm": "arm", "kind": "kind", "front": "on the front", "score": "agreement", "low": "low", "high": "high",
+        "One row for each arm, cheapest first. An arm is on the frontier if no other arm beats it in both agreement and cost.",
+        {"arm": "arm", "kind": "kind", "front": "on the frontier", "score": "agreement", "low": "low", "high": "high",
          "answered": "answered", "cost": "cost", "seconds": "seconds", "n": "n", "jurors": "who sits"},
     ),
     "noise": TableText(
         "Is the best arm shown to be better than the rest?",
-        "The best arm minus the best arm at each price, each chosen on other cases; within noise where the difference is not statistically significant.",
-        {"arm": "best at this cost", "arms": "arms at it", "cost": "cost", "value": "best minus it", "low": "low", "high": "high",
+        "The best arm minus the best arm at each price, both chosen on other cases. A difference is within noise if it is not statistically significant.",
+        {"arm": "best at this cost", "arms": "arms at this cost", "cost": "cost", "value": "best arm minus this arm", "low": "low", "high": "high",
          "p": "p", "n": "n", "within": "within noise"},
     ),
     "selection": TableText(
@@ -67,16 +67,16 @@ TABLES: Mapping[str, TableText] = {
     ),
     "jurors": TableText(
         "What each juror adds",
-        "Agreement alone; the agreement of all jurors minus that without this one; and the Shapley value, what a juror adds on average "
-        "over all possible juries.",
+        "Each juror's agreement alone; the agreement of all jurors minus the agreement without this juror; and the Shapley value, which is what "
+        "a juror adds on average over all possible juries.",
         {"juror": "juror", "in_jury": "in the jury", "score": "alone", "low": "low", "high": "high", "answered": "answered", "cost": "cost",
          "leave_one_out": "leave one out", "leave_one_out_low": "low", "leave_one_out_high": "high",
          "shapley": "Shapley", "shapley_low": "low", "shapley_high": "high", "shapley_se": "sampling error"},
     ),
     "independence": TableText(
-        "Erring together",
-        "The mean correlation of jurors' errors (by how far each is from people), and how many independent jurors a jury is worth by it (Kish); "
-        "effective votes are by being right or wrong instead.",
+        "How far jurors err together",
+        "The mean correlation of jurors' errors (by how far each is from people), and the number of independent jurors that a jury is worth by this correlation (Kish). "
+        "The table of effective votes uses right or wrong answers instead of distances.",
         {"jury": "jury", "jurors": "jurors", "correlation": "mean correlation", "effective": "worth, in independent jurors",
          "low": "low", "high": "high", "participation": "participation", "note": ""},
     ),
@@ -93,14 +93,14 @@ TABLES: Mapping[str, TableText] = {
     ),
     "position": TableText(
         "The order of two texts",
-        "How often a juror gives the same answer when the two texts are exchanged, and which place it favours when it does not.",
-        {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "first place twice",
-         "second": "second place twice", "lean": "first minus second", "low": "low", "high": "high"},
+        "How often a juror gives the same answer when the two texts are exchanged, and which position it favours when it does not.",
+        {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "chose the first twice",
+         "second": "chose the second twice", "lean": "first minus second", "low": "low", "high": "high"},
     ),
     "power": TableText(
         "The smallest difference that could be detected",
         "The smallest true difference that this many cases detect with 80% power, and how many cases smaller ones need.",
-        {"first": "first", "second": "second", "difference": "difference", "sd": "sd by case", "n": "cases", "detectable": "detectable",
+        {"first": "first", "second": "second", "difference": "difference", "sd": "SD by case", "n": "cases", "detectable": "detectable",
          "cases_for_0.05": "cases for 0.05", "cases_for_0.02": "cases for 0.02"},
     ),
 }  # fmt: skip

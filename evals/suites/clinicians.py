@@ -24,7 +24,7 @@ COMBINED = "all sets"
 JURY, PEOPLE = "jury", "people, pairwise"
 NAMES = ("rouge-l", "minilm")
 """The metrics that stand beside the jury."""
-METHOD = "ICC(3,k) of people's mean z-score and the measure's"
+METHOD = "ICC(3,k) of people's mean z-score and the measure's z-score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     if known.empty:
         example = next(iter(answers_by_case.index), "")
         raise VenireError(
-            "no rating is of an answer that the jury judged",
-            remedy=f"name answers as the record does, such as {example!r}, in the column case",
+            "no rating belongs to an answer that the jury judged",
+            remedy=f"write in the column case the ids of the record, such as {example!r}",
         )
     notes = []
     if lost := len(ratings) - len(known):
         notes.append(
-            f"{count_words(lost, 'rating')} without a judged answer, such as {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r}"
+            f"{count_words(lost, 'rating')} left out, because the answer was not judged, such as {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r}"
         )
     numbers = known.assign(value=pd.to_numeric(known["value"], errors="coerce")).dropna(subset=["value"])
     composite = numbers.groupby(["case", "rater"], sort=False)["value"].mean().reset_index()
@@ -125,7 +125,7 @@ def _set_rows(
     flat = spread.index[(spread["count"] < 2) | ~(spread["std"] > 0)]
     if len(flat):
         notes.append(
-            f"{name}: {', '.join(map(str, flat))} gave every answer the same score, or rated only one answer: left out"
+            f"{name}: {', '.join(map(str, flat))} left out: each gave every answer the same score, or rated only one answer"
         )
     usable = composite[~composite["rater"].isin(flat)].copy()
     grouped = usable.groupby("rater")["value"]
@@ -143,7 +143,7 @@ def _set_rows(
         estimate = (
             zscored_icc(long, jackknife=Jackknife(by="group"))
             if len(paired) > 1
-            else undefined(f"{count_words(len(paired), 'answer')} with both", method=METHOD)
+            else undefined(f"{count_words(len(paired), 'answer')} with a rating and a score", method=METHOD)
         )
         rows.append(MeasureAgreement(name, measure, estimate.out_of(len(people))))
     if usable["rater"].nunique() > 1:

@@ -16,7 +16,9 @@ from ..statistics.significance import LEVEL, holm, interval_phrase, p_words, sig
 
 MACRO = "macro average"
 METHOD = "paired t over cases"
-MACRO_METHOD = "mean of the scenarios' paired differences, Satterthwaite's t; the scenarios taken as they are"
+MACRO_METHOD = (
+    "mean of the scenarios' paired differences, Satterthwaite's t; the scenarios are taken as fixed"
+)
 _ALIKE = "the scores differ by the same amount in every case"
 
 
@@ -87,7 +89,7 @@ def _with_holm(family: list[SystemDifference]) -> list[SystemDifference]:
 def _mean_gap(gaps: np.ndarray) -> Estimate:
     n, mean = len(gaps), float(gaps.mean())
     if n < 2 or np.ptp(gaps) == 0:
-        note = "one case" if n < 2 else _ALIKE
+        note = "only one case" if n < 2 else _ALIKE
         same = math.nan if n < 2 or mean else 1.0
         return Estimate(mean, math.nan, math.nan, n, METHOD, note=f"no interval: {note}", p=same)
     return _estimate(mean, float(gaps.std(ddof=1)) / math.sqrt(n), n - 1, n, METHOD)

@@ -33,7 +33,7 @@ from .suite_tables import four_decimals, plain_number, simple_table
 
 GOLD = "gold"
 """The record of what judges said of references, within a suite's run."""
-METHOD = "mean of cases with a reasonable reference minus the others', each case the mean of its systems; cases resampled within either group"
+METHOD = "mean of cases with a reasonable reference minus the mean of the other cases; a case has the mean score of its systems; cases are resampled within each of the two groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def gold_rubric(name: str) -> tuple[Rubric, str]:
     attribute = rubric.names[0]
     if len(rubric.names) != 1 or rubric.scale_of(attribute).level != "binary":
         raise VenireError(
-            f"{rubric.name}: references are judged by one question with yes or no",
+            f"{rubric.name}: references are judged by a rubric with one yes-or-no question",
             remedy="write a rubric with one attribute on a binary scale, or use gold-answer",
         )
     return rubric, attribute
@@ -135,7 +135,7 @@ def gold_parts(suite: LoadedSuite, scenarios: Sequence[str]) -> list[SuitePart]:
     for name in scenarios:
         if name not in part_by_name:
             raise VenireError(
-                f"the suite runs no scenario {name!r}", remedy=f"it runs {', '.join(part_by_name)}"
+                f"the suite runs no scenario {name!r}", remedy=f"name one of {', '.join(part_by_name)}"
             )
     return [part_by_name[name] for name in scenarios] if scenarios else list(part_by_name.values())
 
@@ -178,13 +178,15 @@ def gold_filter(
     for name, reasonable in verdicts.items():
         cases = results.table.cases.get(name)
         if cases is None or cases.empty:
-            notes.append(f"{name}: its scores are not known case by case")
+            notes.append(f"{name}: there are no scores for single cases, so references cannot be compared")
             continue
         column = results.table.columns[name]
         scenarios.append(_scenario_gold(name, cases.map(column.share), reasonable, draws))
         reasonable_cases[name] = cases[[reasonable.get(str(case), False) for case in cases.index]]
         if reasonable_cases[name].empty:
-            notes.append(f"{name}: no reference is reasonable: without them the scenario has no score")
+            notes.append(
+                f"{name}: no reference is reasonable, so the scenario has no score without the others"
+            )
     means = results.table.means.copy()
     for name, cases in reasonable_cases.items():
         means[name] = cases.mean() if len(cases) else math.nan
@@ -204,7 +206,15 @@ def gold_filter(
 
 def gold_tables(gold: GoldFilter) -> list[Table]:
     """References by scenario with the means of either side; the ranking before and after."""
-    table = simple_table("scenario", "reasonable", "not", "undecided", "mean", "mean, not", "difference")
+    table = simple_table(
+        "scenario",
+        "reasonable",
+        "not reasonable",
+        "undecided",
+        "mean if reasonable",
+        "mean if not",
+        "difference",
+    )
     for scenario in gold.scenarios:
         table.add_row(
             scenario.scenario, str(scenario.reasonable), str(scenario.unreasonable), str(scenario.undecided), four_decimals(scenario.kept_mean),
@@ -219,9 +229,9 @@ def gold_tables(gold: GoldFilter) -> list[Table]:
 def gold_sentences(gold: GoldFilter) -> list[str]:
     movers = gold.moved
     sentences = [
-        f"The ranking changes: {', '.join(movers)} move."
+        f"The ranking changes without the other references: the rank of {', '.join(movers)} changes."
         if movers
-        else "The ranking is the same with and without the other references."
+        else "The ranking is the same with and without the references that are not reasonable."
     ]
     sentences += [
         f"{scenario.scenario}: {scenario.difference.note}: the difference is undefined."
@@ -283,7 +293,7 @@ def _difference(good: np.ndarray, poor: np.ndarray, draws: Draws) -> Estimate:
         return undefined(f"no reference is {empty}", method=METHOD, n=n)
     value = float(good.mean() - poor.mean())
     if len(good) < 2 or len(poor) < 2:
-        return Estimate(value, math.nan, math.nan, n, METHOD, note="no interval: one case in a group")
+        return Estimate(value, math.nan, math.nan, n, METHOD, note="no interval: a group has only one case")
     rng = draws.rng()
     means = [rng.choice(side, (max(draws.resamples, 40), len(side))).mean(axis=1) for side in (good, poor)]
     differences = means[0] - means[1]

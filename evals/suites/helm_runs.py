@@ -107,17 +107,17 @@ def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
             continue
         if (run.scenario, run.system) in runs:
             notes.append(
-                f"{run.folder.name}: {run.system} was run on {run.scenario} before: this one is left out"
+                f"{run.folder.name}: {run.system} has an earlier run on {run.scenario}, so this one is left out"
             )
             continue
         runs[run.scenario, run.system] = run
         if run.other_split:
             notes.append(
-                f"{run.folder.name}: left out, as HELM does: {count_words(run.other_split, 'instance')} of another split than {run.split}"
+                f"{run.folder.name}: {count_words(run.other_split, 'instance')} left out, as HELM does: the split is not {run.split}"
             )
     if not runs:
         raise InvalidFile(
-            f"{root}: no run in it has scores", remedy="; ".join(notes[:3]) or "look at its stats.json"
+            f"{root}: no run in it has scores", remedy="; ".join(notes[:3]) or "check its stats.json"
         )
     return HelmImport(tuple(runs.values()), tuple(notes))
 
@@ -143,7 +143,9 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
         str(adapter.get("model") or adapter.get("model_deployment") or ""),
     )
     if not system:
-        raise InvalidFile(f"{spec}: no model in it", remedy="adapter_spec.model names it in HELM's files")
+        raise InvalidFile(
+            f"{spec}: no model in it", remedy="give the model as adapter_spec.model, as HELM's files do"
+        )
     instances = _instances(folder)
     totals = [
         (_stat_name(stat), statistic_mean(stat)) for stat in _list(folder / "stats.json") if _is_plain(stat)
@@ -154,7 +156,7 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
     }
     if not known_metrics:
         notes.append(
-            f"{folder.name}: no per_instance_stats.json and no stats.json with a number in it: left out"
+            f"{folder.name}: left out, because it has no per_instance_stats.json and no stats.json with a number in it"
         )
         return None
     metric = _metric(name, known_metrics, metrics)
@@ -164,11 +166,11 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
     }
     elsewhere = len({case for case, stats in instances if (metric, split) not in stats and any(name == metric for name, _ in stats)})  # fmt: skip
     if not scores and (metric, split) not in means:
-        notes.append(f"{folder.name}: {metric} has no value: left out")
+        notes.append(f"{folder.name}: left out, because {metric} has no value")
         return None
     mean = sum(scores.values()) / len(scores) if scores else means[metric, split]
     if scores and abs(means.get((metric, split), mean) - mean) > 1e-6:
-        notes.append(f"{folder.name}: HELM's own mean of {metric} is {means[metric, split]:.4f}, that of its instances {mean:.4f}: the latter is used")  # fmt: skip
+        notes.append(f"{folder.name}: HELM's own mean of {metric} is {means[metric, split]:.4f}, but the mean of its instances is {mean:.4f}; the latter is used")  # fmt: skip
     outputs, targets, inputs = _outputs(folder)
     max_tokens = adapter.get("max_tokens")
     return HelmRun(
@@ -229,8 +231,8 @@ def _metric(run: str, known_metrics: set[str], preferred: Sequence[str]) -> str:
     metric = next((metric for metric in (*graded, *defaults, *MAIN) if metric in known_metrics), None)
     if metric is None:
         raise InvalidFile(
-            f"{run}: none of its metrics is one that HELM's boards show",
-            remedy=f"choose with --metric: {', '.join(sorted(known_metrics)[:12])}",
+            f"{run}: it has no metric that HELM's boards show",
+            remedy=f"choose one with --metric: {', '.join(sorted(known_metrics)[:12])}",
         )
     return metric
 

@@ -42,13 +42,13 @@ def load_recorded(
     for name, files, scenario, columns in systems:
         for unknown in set(columns) - set(COLUMNS):
             raise InvalidFile(
-                f"{suite}: columns: {unknown!r} is none that outputs have", remedy=nearest(unknown, COLUMNS)
+                f"{suite}: columns: outputs have no column {unknown!r}", remedy=nearest(unknown, COLUMNS)
             )
         for file in files:
             elsewhere = _read(file, name, scenario, columns, scenarios, recorded)
             if elsewhere:
                 notes.append(
-                    f"{file.name}: {count_words(elsewhere, 'output')} of scenarios that are not in the suite"
+                    f"{file.name}: {count_words(elsewhere, 'output')} left out, because the suite has no such scenario"
                 )
     return recorded, notes
 
@@ -83,7 +83,7 @@ def _read(
         if row.get(headings["output"]) is None:
             raise InvalidFile(
                 f"{place}: no {headings['output']!r}",
-                remedy=f"{near_column('output', row)}give every row a cell for the output; leave it blank where there was none",
+                remedy=f"{near_column('output', row)}give every row a cell for the output; leave it blank if there was no output",
             )
         outputs = recorded.setdefault(at, {}).setdefault(system, {})
         if case in outputs:

@@ -66,8 +66,8 @@ class PromptTemplate:
         """Raise `InvalidFile` where the prompt names no column, one that is not there, or the one that holds what is right."""
         if not self.columns:
             raise InvalidFile(
-                f"{self.file}: the prompt names no column, so that every case would be asked the same",
-                remedy="write {COLUMN} where a case's text belongs",
+                f"{self.file}: the prompt names no column, so it would be the same for every case",
+                remedy="write {COLUMN} at the place for a case's text",
             )
         for name in self.columns:
             if name not in columns:
@@ -77,8 +77,8 @@ class PromptTemplate:
                 )
         if target in self.columns:
             raise InvalidFile(
-                f"{self.file}: the prompt shows {target!r}, which holds what is right",
-                remedy="leave it out of the prompt",
+                f"{self.file}: the prompt shows {target!r}, which is the right answer",
+                remedy=f"remove {target} from the prompt",
             )
 
 
@@ -152,7 +152,9 @@ class Scenario(BaseModel):
     @classmethod
     def _plain_name(cls, value: str) -> str:
         if "/" in value or "@" in value:
-            raise ValueError("a name has no / and no @\nthey part a system's name from its scenario's")
+            raise ValueError(
+                "a scenario's name cannot have / or @\nwrite the name without them: they separate a system's name from its scenario's"
+            )
         return value
 
     @field_validator("reader")
@@ -166,9 +168,12 @@ class Scenario(BaseModel):
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
         if self.scale is not None and self.scale[0] >= self.scale[1]:
-            raise wrong("the first number is the lower one\nwrite [low, high]", "scale")
+            raise wrong("the first number must be the lower one\nwrite [low, high]", "scale")
         if self.score is None and self.cases is not None:
-            raise wrong(f"cases without a scorer\nwrite score: one of {', '.join(scorer_names())}", "cases")
+            raise wrong(
+                f"the scenario has cases but no scorer\nadd score: with one of {', '.join(scorer_names())}",
+                "cases",
+            )
         folder = (info.context or {}).get("beside")
         self._beside = folder
         if self.score is not None:
@@ -194,7 +199,7 @@ class Scenario(BaseModel):
         else:
             scorer_keys = [key for key in self.score if key in scorer_names()] or list(self.score)[:1]
             if len(scorer_keys) != 1:
-                raise wrong("names several scorers\nwrite one: {NAME: {option: value}}", "score")
+                raise wrong("more than one scorer is named\nwrite one: {NAME: {option: value}}", "score")
             (name,) = scorer_keys
             raw_options = self.score[name]
             further = {key: value for key, value in self.score.items() if key != name}
@@ -291,7 +296,9 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
     """
     file = scenario.cases
     if file is None:
-        raise VenireError(f"{scenario.name}: it names no cases", remedy="write cases: FILE in the scenario")
+        raise VenireError(
+            f"{scenario.name}: the scenario names no cases", remedy="write cases: FILE in the scenario"
+        )
     check_hash(scenario)
     cases: dict[str, ScenarioCase] = {}
     for line, row in _rows(scenario, file):
@@ -300,11 +307,11 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
             raise InvalidFile(f"{file}:{line}: no id", remedy="give every case an id")
         if name in cases:
             raise InvalidFile(
-                f"{file}:{line}: the id {name!r} is used twice", remedy="give every case its own"
+                f"{file}:{line}: the id {name!r} is used twice", remedy="give every case an id of its own"
             )
         cases[name] = ScenarioCase(id=name, target=_target(scenario, file, line, row), columns=row)
     if not cases:
-        raise InvalidFile(f"{file}: no case in it", remedy="write one case a line, with id and target")
+        raise InvalidFile(f"{file}: no case in it", remedy="write one case per line, with id and target")
     return list(cases.values())
 
 
@@ -318,7 +325,7 @@ def check_hash(scenario: Scenario) -> None:
     if digest != expected_digest.lower():
         raise InvalidFile(
             f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {digest[:12]}..., not {expected_digest[:12]}...)",
-            remedy="get the published one, or write the new hash under source: {sha256: ...}",
+            remedy="get the published file, or write the new hash under source: {sha256: ...}",
         )
 
 
@@ -333,7 +340,7 @@ def _target(scenario: Scenario, file: Path, line: int, row: Mapping[str, Any]) -
     if scenario.target is not None and scenario.target not in row:
         raise InvalidFile(
             f"{file}:{line}: no column {scenario.target!r}",
-            remedy=f"{near_column(scenario.target, row)}it is the scenario's target",
+            remedy=f"{near_column(scenario.target, row)}add the column, because the scenario names it as target",
         )
     columns = [scenario.target] if scenario.target is not None else TARGETS
     target = next((row[name] for name in columns if name in row), None)

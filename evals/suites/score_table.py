@@ -126,9 +126,9 @@ def _other_columns(rows: list[dict[str, Any]]) -> dict[str, str]:
         cells = [_cell_text(row.get(name)) for row in rows]
         written = [cell for cell in cells if cell not in _NO_SCORE]
         if name.strip().casefold().replace("_", " ") in _SUMMARIES:
-            left_out[name] = "it summarises other columns"
+            left_out[name] = "the column summarises other columns"
         elif written and not any(re.fullmatch(r"[-+−]?[\d.,]+(e[-+]?\d+)?\s*%?", cell) for cell in written):
-            left_out[name] = "it holds words"
+            left_out[name] = "the column holds words, not scores"
     return left_out
 
 
@@ -208,7 +208,7 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
         if direction not in DIRECTIONS:
             raise InvalidFile(
                 f"{file}:{line}: {direction!r} is not a direction",
-                remedy="write higher, lower, or none where there is none",
+                remedy="write higher, lower or none",
             )
         low, high = (_score(file, line, row.get(end)) for end in ("low", "high"))
         low, high = 0.0 if math.isnan(low) else low, 1.0 if math.isnan(high) else high

@@ -20,9 +20,7 @@ from .scenario import Scenario, ScenarioCase
 from .scorer import CaseScore, GradedAnswer, JudgedScorer, Scorer
 from .scorers.choice import choices
 
-METHOD = (
-    "mean over cases, an unparsed answer earning nothing; Wilson interval at the effective number of cases"
-)
+METHOD = "mean over cases, where an unparsed answer earns nothing; Wilson interval at the effective number of cases"
 COUNTED = ("scored", "unparsed")
 """The statuses that count in a mean."""
 CANDIDATES = 5
@@ -111,13 +109,13 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
     match_count = sum(map(len, by_system.values()))
     if not match_count or len(unknown) > match_count:
         mismatch = (
-            f"{len(unknown)} match no case of it, such as {unknown[0]!r}"
+            f"{len(unknown)} outputs match none of its cases, such as {unknown[0]!r}"
             if unknown
-            else f"{elsewhere} are of other scenarios"
+            else f"{elsewhere} outputs belong to other scenarios"
         )
         raise InvalidFile(
             f"{file}: {match_count} outputs for the scenario {scenario.name!r}: {mismatch}",
-            remedy="the column case holds the ids of the scenario's cases, the column scenario its name",
+            remedy="write the ids of the scenario's cases in the column case, and the scenario's name in the column scenario",
         )
     return Outputs(by_system, tuple(dict.fromkeys(unknown)), elsewhere)
 
@@ -130,13 +128,13 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
     """
     if isinstance(scenario.scorer, JudgedScorer):
         raise VenireError(
-            f"{scenario.name} needs a jury's scores",
+            f"{scenario.name} needs scores from a jury, which is not run here",
             remedy="add the scenario to a suite file, with these outputs under systems, and run: venire suite run SUITE.yaml",
         )
     if all(case.target is None for case in cases):
         raise VenireError(
-            f"{scenario.cases}: no case says what is right",
-            remedy="add a column target, or name one in the scenario: target: COLUMN",
+            f"{scenario.cases}: no case has a target, the right answer",
+            remedy="add a column target, or name another column in the scenario: target: COLUMN",
         )
     systems = {system: graded_scores(scenario, cases, texts) for system, texts in outputs.by_system.items()}
     return scored_scenario(scenario, cases, systems, outputs)
@@ -217,7 +215,7 @@ def _scored_system(
     parsed_mean = sum(score.weight * score.points() for score in read) / weight if weight else math.nan
     mean = mean_score(list(scores.values()), scenario.ends)
     if scenario.seating is not None and system == scenario.seating.against:
-        note = "the baseline that the others are compared with: half by definition"
+        note = "this is the baseline that the others are compared with, so it scores half by definition"
         mean = replace(mean, low=math.nan, high=math.nan, note=note)
     return ScoredSystem(system, mean, parsed_mean, scores, len(cases) - len(scores))
 
@@ -227,8 +225,8 @@ def _check_scored(scenario: Scenario, scores: Mapping[str, CaseScore]) -> None:
     for case, score in scores.items():
         if score.status == "scored" and (score.value is None or not math.isfinite(score.value)):
             raise VenireError(
-                f"the scorer {scenario.scorer.name} calls case {case} scored and gives it {score.value}",
-                remedy="a scorer that has no value for a case gives it the status undefined",
+                f"the scorer {scenario.scorer.name} gives case {case} the status scored and the value {score.value}",
+                remedy="have the scorer give the status undefined to a case without a value",
             )
 
 
@@ -245,7 +243,9 @@ def mean_score(scores: Sequence[CaseScore], ends: tuple[float, float] = (0.0, 1.
     weights = np.array([score.weight for score in counted_scores])
     n, mean = len(counted_scores), float(values @ weights / weights.sum())
     if n < 2:
-        return Estimate(_on_scale(mean, ends), math.nan, math.nan, n, METHOD, note="no interval: one case")
+        return Estimate(
+            _on_scale(mean, ends), math.nan, math.nan, n, METHOD, note="no interval: only one case"
+        )
     error = math.sqrt(n / (n - 1) * float((weights**2 * (values - mean) ** 2).sum())) / float(weights.sum())
     size = mean * (1 - mean) / error**2 if error > 1e-12 and 0 < mean < 1 else n
     low, high = wilson(min(max(mean, 0.0), 1.0), size, 0.95)
@@ -265,4 +265,4 @@ def _why_undefined(scores: Sequence[CaseScore]) -> str:
         "failed": "no answer was received",
         "hung": "the jury is hung on every case",
         "unjudged": "no answer was judged",
-    }.get(commonest, "no case says what is right")
+    }.get(commonest, "no case has a target, the right answer")

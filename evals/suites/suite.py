@@ -68,14 +68,14 @@ class System(ModelSettings):
     def _plain_name(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or "@" in value):
             raise ValueError(
-                "a system's name is not blank and has no @\nit parts the system's name from the case's"
+                "a system's name cannot be blank or have @\nwrite another name: @ separates the system's name from the case's"
             )
         return value
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         if bool(self.outputs) == (self.model is not None):
-            raise ValueError("a system has either a model or outputs\nwrite model: NAME or outputs: FILE")
+            raise ValueError("a system needs either a model or outputs\nwrite model: NAME or outputs: FILE")
         return self
 
     @property
@@ -204,7 +204,9 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
     names = [scenario.name for _, scenario in scenarios]
     for name in names:
         if names.count(name) > 1:
-            raise InvalidFile(f"{file}: two scenarios are named {name!r}", remedy="give each its own name")
+            raise InvalidFile(
+                f"{file}: two scenarios are named {name!r}", remedy="give each scenario its own name"
+            )
     taxonomy = load_taxonomy(suite.taxonomy, beside=folder)
     for _, scenario in scenarios:
         if scenario.task:
@@ -299,18 +301,18 @@ def _output_file(file: Path, folder: Path, data: Path) -> Path:
 
 def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str | None:
     if isinstance(scenario, Listing):
-        return f"{scenario.access}: venire lists it and has no reader for it; write a scenario file where you hold its data"
+        return f"{scenario.access}: venire lists this scenario but cannot read its data; if you have the data, write a scenario file"
     if scenario.access == "private" and not suite.private:
-        return "private: its data are not published; private: true in the suite runs it where you hold them"
+        return "private: the data are not published; if you have them, write private: true in the suite"
     if scenario.cases is None:
-        return f"{scenario.access}: it names no cases"
+        return f"{scenario.access}: the scenario names no cases"
     if not scenario.cases.is_file():
         origin = f" from {scenario.source.repo}" if scenario.source is not None else ""
         if scenario.access != "public":
             return f"{scenario.access}: {scenario.cases} is not in the data folder; get it{origin}"
         raise InvalidFile(
-            f"{scenario.cases}: no such file, which the scenario {scenario.name} reads",
-            remedy=f"get it{origin}, and name its folder with data: (now {data}) or --data",
+            f"{scenario.cases}: no such file; the scenario {scenario.name} needs it",
+            remedy=f"get it{origin}, and name its folder under data: or with --data (now {data})",
         )
     return None
 
@@ -342,7 +344,7 @@ def _part(
     seating = scenario.seating
     if seating is not None and seating.source is not None and seating.source not in columns:
         raise InvalidFile(
-            f"{scenario.name}: no column {seating.source!r} that jurors could read as the source",
+            f"{scenario.name}: the cases have no column {seating.source!r}, which jurors are to read as the source",
             remedy=nearest(seating.source, columns),
         )
     return part
@@ -363,13 +365,14 @@ def _check_titles(file: Path, suite: Suite, parts: Sequence[SuitePart]) -> None:
         baseline, known = part.scenario.seating and part.scenario.seating.against, {*models, *part.recorded}
         if baseline and baseline not in known:
             raise InvalidFile(
-                f"{file}: no system is named {baseline!r}, which {part.name} compares the others with",
+                f"{file}: no system is named {baseline!r}; {part.name} compares the others with it",
                 remedy=nearest(baseline, sorted(known)),
             )
         for name in part.recorded:
             if name in models:
                 raise InvalidFile(
-                    f"{file}: {name!r} is a model and has recorded outputs too", remedy="rename one of them"
+                    f"{file}: {name!r} is the name of a model and of recorded outputs",
+                    remedy="rename one of them",
                 )
 
 

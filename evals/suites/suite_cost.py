@@ -94,7 +94,7 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
         system = str(row.get("system") or "").strip()
         if not system:
             raise InvalidFile(
-                f"{place}: no system", remedy=f"{near_column('system', row)}name one in every row"
+                f"{place}: no system", remedy=f"{near_column('system', row)}name a system in every row"
             )
         kind = str(row.get("kind") or "generation").strip().lower()
         if kind not in ("generation", "jury"):
@@ -132,7 +132,7 @@ def load_price_list(path: str | Path) -> Mapping[str, Price]:
         except ValueError:
             raise InvalidFile(
                 f"{file}:{line}: no price in it",
-                remedy="give dollars for a million tokens, prompt and completion",
+                remedy="give dollars per million tokens, in prompt and completion",
             ) from None
     return price_by_model
 

@@ -292,8 +292,8 @@ def plan_sentences(plan: SuitePlan) -> list[str]:
     ]
     if local := sum(part.local_calls for part in plan.parts):
         sentences.append(
-            f"{local} of them go to the embedded model: by the length of what it reads about {duration_words(plan.seconds)} on two idle cores, an "
-            "estimate that may be half or double on another processor. judged: N in the suite makes a jury hear a sample."
+            f"{local} of them go to the embedded model. By the length of the prompts, they take about {duration_words(plan.seconds)} on two idle cores; "
+            "another processor may take half or twice as long. To have a jury judge only a sample, write judged: N in the suite."
         )
     sentences += [f"{name} will be skipped: {reason}." for name, reason in plan.suite.skipped.items()]
     return [*sentences, *plan.suite.notes]

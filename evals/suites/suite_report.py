@@ -126,7 +126,7 @@ def suite_sentences(results: SuiteResults) -> list[str]:
     sentences += [f"{name} was skipped: {reason}." for name, reason in results.suite.skipped.items()]
     sentences += [
         f"{scored.scenario.name}: a score is the win rate against {seating.against}, judged in pairs by {seating.jury.name} with the rubric "
-        f"{seating.rubric.name}; a tie counts half, a hung pair is left out, and {seating.against} itself stands at half."
+        f"{seating.rubric.name}; a tie counts half, a hung pair is left out, and {seating.against} itself scores half by definition."
         for scored in results.scored
         if (seating := scored.scenario.seating) is not None and seating.against is not None
     ]
@@ -134,7 +134,7 @@ def suite_sentences(results: SuiteResults) -> list[str]:
     constant, chance = results.baselines["constant"], results.baselines["random"]
     if not math.isnan(constant):
         sentences.append(
-            f"Baselines that do not read the cases have a macro average of {constant:.2f} (always the same answer) or {chance:.2f} (a random one), on the scenarios that a program scores."
+            f"Baselines that do not read the cases have a macro average of {constant:.2f} (always the same answer) or {chance:.2f} (a random answer), on the scenarios that are scored without a jury."
         )
     sentences += [
         f"{name} is dominated: {rival} costs no more and scores no lower."
@@ -150,8 +150,8 @@ def _failures(results: SuiteResults) -> list[str]:
     words = {
         "unparsed": "could not be read and count as wrong",
         "failed": "are missing because the system could not be reached; they are left out, and --retry asks again",
-        "hung": "without a verdict: the jury is hung, so they have no score",
-        "unjudged": "not put before the jury, so they have no score",
+        "hung": "left without a score, because the jury is hung",
+        "unjudged": "left without a score, because the jury did not judge them",
     }
     sentences = []
     for status, meaning in words.items():
@@ -167,7 +167,7 @@ def _failures(results: SuiteResults) -> list[str]:
     )
     if lost:
         sentences.append(
-            f"{count_words(lost, 'rating')} of jurors failed. Scores are means of the other ratings."
+            f"{count_words(lost, 'rating')} by jurors failed. Scores are means of the other ratings."
         )
     return sentences
 
@@ -401,8 +401,8 @@ def suite_page(
         section(
             "Differences",
             paragraph(
-                "Of the cases that both systems answered, from 0 (worst) to 1 (best); p by Holm's method over the pairs on the macro average, and over all "
-                "pairs and scenarios elsewhere.",
+                "Differences are over the cases that both systems answered, on a scale from 0 (worst) to 1 (best). The p values are Holm-corrected: on the macro average "
+                "over its pairs, elsewhere over all pairs and scenarios.",
                 "soft",
             ),
             table("differences", tables["differences"], DIFFERENCE_HEADS),
@@ -410,14 +410,16 @@ def suite_page(
         section("By scenario", charts.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
         section(
             "By category",
-            charts.get("categories") or paragraph("No scenario has a place in the taxonomy.", "soft"),
+            charts.get("categories")
+            or paragraph("No scenario belongs to a category of the taxonomy.", "soft"),
         ),
         section("Cost", charts.get("cost"), table("costs", tables["costs"], cost_heads)),
         *_people_section(tables),
         section(
             "What a scenario can show",
             paragraph(
-                "The difference between two systems that a scenario detects with 80% power at 0.05.", "soft"
+                "The smallest difference between two systems that a scenario detects with 80% power at 0.05.",
+                "soft",
             ),
             collapsible(
                 f"{len(tables['effects'])} pairs",

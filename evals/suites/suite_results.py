@@ -80,7 +80,7 @@ def suite_results(
             judged_rows += _judged_rows(part, answers, systems)
             if stale := judgements.stale:
                 notes.append(
-                    f"{part.name}: {count_words(stale, 'answer')} changed after judging: run the suite again"
+                    f"{part.name}: {count_words(stale, 'answer')} changed after the jury judged them; run the suite again"
                 )
     finally:
         for store in (answers_store, verdicts_store):
@@ -88,7 +88,7 @@ def suite_results(
                 store.release()
     if not any(scenario.systems for scenario in scenarios):
         raise VenireError(
-            f"{folder}: no system has an answer yet", remedy=f"run it: venire suite run {suite.file}"
+            f"{folder}: no system has an answer yet", remedy=f"run the suite: venire suite run {suite.file}"
         )
     table = _score_table(suite, scenarios)
     return SuiteResults(

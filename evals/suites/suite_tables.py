@@ -78,29 +78,29 @@ def board_sentences(board: Board) -> list[str]:
         )
     if macro:
         sentences.append(
-            "Differences are over the cases that both systems answered. Intervals are for new cases of the same scenarios. p is Holm-corrected over all pairs."
+            "Differences are over the cases that both systems answered. Intervals are for new cases of the same scenarios. The p values are Holm-corrected over all pairs."
         )
     sentences.append(
-        f"{count_words(len(board.scenarios), 'scenario')} compared, {board.complete} of them with a score of every system; {_TIES[board.ties]}."
+        f"{count_words(len(board.scenarios), 'scenario')} compared; in {board.complete}, every system has a score; {_TIES[board.ties]}."
     )
     sentences += [f"{name} is not compared: {reason}." for name, reason in board.skipped.items()]
     if board.not_averaged:
         sentences.append(
-            f"Not in the macro average, as their scores are not from 0 to 1 and --columns gives no scale: {', '.join(board.not_averaged)}."
+            f"Scenarios left out of the macro average, because their scores are not from 0 to 1 and --columns gives no scale: {', '.join(board.not_averaged)}."
         )
     if board.effects:
         sentences.append(
-            "MDE: the difference between two systems that a scenario detects with 80% power at 0.05, mean and SD over all pairs whose difference is not the same in every case."
+            "MDE is the smallest difference between two systems that a scenario detects with 80% power at 0.05. Its mean and SD are over all pairs whose difference is not the same in every case."
         )
     return sentences
 
 
 def _leader_words(board: Board) -> str:
     if board.leader is None:
-        return "No system is shown to lead: see the ranks that each may have."
+        return "No system is shown to lead: the table gives the ranks that each may have."
     if board.leader == board.rank_leader:
         return f"{board.leader} leads: no other system can be first."
-    return f"{board.leader} leads on the macro average of these scenarios; they are too few for ranks."
+    return f"{board.leader} leads on the macro average of these scenarios; there are too few scenarios for ranks."
 
 
 def differences_table(board: Board) -> pd.DataFrame:
@@ -235,17 +235,17 @@ def scored_sentences(scored: ScoredScenario) -> list[str]:
         sentences.append(f"Unreadable answers, which count as wrong: {count_words(unread, 'answer')}.")
     if missing := sum(system.missing for system in scored.systems):
         sentences.append(
-            f"Without an output of a system, and left out of its score: {count_words(missing, 'case')}."
+            f"Cases without a system's output, which are left out of its score: {count_words(missing, 'case')}."
         )
     outputs = scored.outputs
     if outputs is None:
         return sentences
     if outputs.unknown:
         sentences.append(
-            f"{count_words(len(outputs.unknown), 'output')} without a case: {', '.join(outputs.unknown[:5])}."
+            f"{count_words(len(outputs.unknown), 'output')} left out, because the case is not in the scenario: {', '.join(outputs.unknown[:5])}."
         )
     if outputs.other:
-        sentences.append(f"Outputs of other scenarios: {count_words(outputs.other, 'output')}.")
+        sentences.append(f"Outputs that belong to other scenarios: {count_words(outputs.other, 'output')}.")
     return sentences
 
 

@@ -65,7 +65,7 @@ class Taxonomy(BaseModel):
             for node in (category.id, *(subcategory.id for subcategory in category.subcategories)):
                 if node in ids:
                     raise wrong(
-                        f"the id {node!r} is used twice\ngive every node its own", "categories", number
+                        f"the id {node!r} is used twice\ngive every node its own id", "categories", number
                     )
                 ids.add(node)
         return self
@@ -85,7 +85,8 @@ class Taxonomy(BaseModel):
         """Raise where the taxonomy has no such place."""
         if task not in self.places:
             raise VenireError(
-                f"{of}: the taxonomy {self.name} has no place {task!r}", remedy=nearest(task, self.places)
+                f"{of}: the taxonomy {self.name} has no category or subcategory {task!r}",
+                remedy=nearest(task, self.places),
             )
 
     def category_name(self, task: str | None) -> str:

@@ -80,7 +80,7 @@ def gguf_tensors(
         part = _PARTS.get(match[2]) if match else None
         if match is None or part is None:
             raise VenireError(
-                f"{name} has no place in an adapter for llama.cpp",
+                f"{name} cannot be part of an adapter for llama.cpp",
                 remedy="train the linear layers of attention and MLP only",
             )
         matrix = np.asarray(values, dtype=np.float32)

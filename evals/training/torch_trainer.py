@@ -228,7 +228,9 @@ def train_stage(
             )
         loss, metrics = loss_of([rows[i] for i in order[start : start + settings.batch]])
         if not torch.isfinite(loss):
-            raise VenireError(f"the loss of {stage} is not a number at step {step}", remedy="lower its rate")
+            raise VenireError(
+                f"the loss of {stage} is not a number at step {step}", remedy=f"lower the rate of {stage}"
+            )
         loss.backward()
         nn.utils.clip_grad_norm_([weights for _, weights in judge.learnt], 1.0)
         optimiser.step()
@@ -237,7 +239,7 @@ def train_stage(
         at["losses"].append({"step": step, "loss": float(loss.detach()), **metrics})
         report({"stage": stage, "step": at["step"], "of": total, **at["losses"][-1]})
         if at["step"] == total:
-            at["ended"] = "every step was taken"
+            at["ended"] = "all steps were made"
         if dev and at["step"] % look == 0:
             dev_losses = dev_loss(judge, dev, loss_of, settings.batch)
             at["looks"].append({"step": at["step"], **dev_losses})

@@ -58,7 +58,7 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
         earlier_result: dict[str, Any] = json.loads((folder / DONE).read_text(encoding="utf-8"))
         if earlier_result["plan"] == plan:
             return earlier_result
-        raise VenireError(f"{folder} holds another training", remedy="name another folder")
+        raise VenireError(f"{folder} holds the results of another training", remedy="name another folder")
     partial = folder / PARTIAL
     _check_same(partial, plan, folder)
     write_examples(examples, folder / "examples")
@@ -175,7 +175,7 @@ def _best_recipe(
     Each trial is kept when it ends. A training that is resumed draws the same settings again and finds them tried.
     """
     if not sft.dev:
-        raise VenireError("a search needs a dev split", remedy="give `dev:` a share above 0, and more cases")
+        raise VenireError("a search needs a dev split", remedy="give `dev:` a share above 0, or add cases")
     trainer, search = _trainer(), file.search
     assert search is not None
     trials_file = partial / "trials.json"
@@ -262,8 +262,8 @@ def _model_card(result: Mapping[str, Any]) -> str:
         "",
         "## Data",
         "",
-        f"{counts['sft']} ballots of {len(counts['reviewers'])} reviewers ({counts['sft_upsampled']} with reviewers up-sampled), {counts['dpo']} pairs; "
-        f"{result['dev_cases']} cases were the dev split, by which training was stopped.",
+        f"{counts['sft']} ballots of {len(counts['reviewers'])} reviewers ({counts['sft_upsampled']} after reviewers were up-sampled) and {counts['dpo']} pairs; "
+        f"{result['dev_cases']} cases were the dev split, which decided when training stopped.",
         *(f"- left out: {count} {reason}" for reason, count in counts["dropped"].items()),
         "",
         "## Training",
@@ -271,8 +271,8 @@ def _model_card(result: Mapping[str, Any]) -> str:
     ]
     if result["search"]:
         lines += [
-            "The settings are the best of those tried, SFT by its loss on the dev split and DPO by its margin there; so the figures of the chosen",
-            "ones flatter them.",
+            "The settings are the best of those tried: for SFT by the loss on the dev split, for DPO by the margin there. So these figures make the",
+            "chosen settings look better than they are.",
             "",
             "| stage | rank | alpha | rate | beta | dev loss | dev margin | chosen |",
             "|---|---|---|---|---|---|---|---|",
@@ -290,9 +290,9 @@ def _model_card(result: Mapping[str, Any]) -> str:
             "",
         ]
     lines += [
-        f"{result['seconds']:.0f} seconds on {result['device']} since training was last resumed.",
+        f"{result['seconds']:.0f} seconds on {result['device']} since training was started or last resumed.",
         "",
-        "## To be filled in by its owner",
+        "## To be filled in by the owner of the model",
         "",
         "Licence of the data and of the model; energy or money; what it may be used for; how it agrees with people on cases that are neither in the",
         "training nor in the dev split (`venire compare`).",

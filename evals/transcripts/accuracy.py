@@ -77,15 +77,15 @@ class AlignmentAccuracy:
 
     def sentences(self) -> list[str]:
         sentences = [
-            f"{len(self.said_errors)} of {self.said} utterances and {len(self.heard_errors)} of {self.heard} segments are wrongly called "
-            f"matched or not (accuracy {self.said_accuracy:.3f} and {self.heard_accuracy:.3f}).",
-            f"{len(self.wrong_utterances)} utterances are linked to other segments than in the gold (structural accuracy "
-            f"{self.structural:.3f}); {len(self.wrong_groups)} of {self.gold_groups} gold groups are not found as they are, "
-            f"{len(self.invented_groups)} are invented.",
+            f"{len(self.said_errors)} of {self.said} utterances and {len(self.heard_errors)} of {self.heard} segments are wrongly classed "
+            f"as matched or unmatched (accuracy {self.said_accuracy:.3f} and {self.heard_accuracy:.3f}).",
+            f"{len(self.wrong_utterances)} utterances are linked to other segments than in the gold alignment (structural accuracy "
+            f"{self.structural:.3f}); {len(self.wrong_groups)} of {self.gold_groups} gold groups are not found exactly, "
+            f"and {len(self.invented_groups)} groups are not in the gold alignment.",
         ]
         if self.repeated_heard or self.repeated_said:
             sentences.append(
-                f"In several groups: segments {list(self.repeated_heard)}, utterances {list(self.repeated_said)}."
+                f"These are in several groups: segments {list(self.repeated_heard)}, utterances {list(self.repeated_said)}."
             )
         return sentences
 
@@ -102,8 +102,8 @@ def alignment_accuracy(
         last_place = max((place for group in gold for place in getattr(group, side)), default=-1)
         if last_place >= count:
             raise VenireError(
-                f"the gold alignment names place {last_place} of what was {side}, of which there are {count}",
-                remedy="check that it is of these two transcripts, and which speaker's utterances it counts",
+                f"the gold alignment names position {last_place} of what was {side}, but the last position is {count - 1}",
+                remedy="check that the gold alignment belongs to these two transcripts, and which speaker's utterances it counts",
             )
     links, gold_links = _links(groups), _links(gold)
     linked_heard, gold_heard = ({place for group in of for place in group.heard} for of in (groups, gold))

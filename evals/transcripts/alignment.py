@@ -211,7 +211,7 @@ def read_groups(path: Path) -> tuple[AlignedGroup, ...]:
     else:
         raise InvalidFile(f"{path}: no alignment", remedy=_ALIGNMENT_FILES)
     if not isinstance(rows, list):
-        raise InvalidFile(f"{path}: the groups are no list", remedy=_ALIGNMENT_FILES)
+        raise InvalidFile(f"{path}: the groups are not a list", remedy=_ALIGNMENT_FILES)
     groups = [_group(row, names, f"{path}: group {number}") for number, row in enumerate(rows)]
     return tuple(group for group in groups if group.said and group.heard)
 
@@ -224,7 +224,7 @@ def _group(row: Any, names: Sequence[str], place: str) -> AlignedGroup:
             isinstance(p, int) and not isinstance(p, bool) and p >= 0 for p in side
         ):
             raise InvalidFile(
-                f"{place}: {' and '.join(names)} are not both lists of places", remedy=_ALIGNMENT_FILES
+                f"{place}: {' and '.join(names)} are not both lists of positions", remedy=_ALIGNMENT_FILES
             )
     return AlignedGroup(said=tuple(places[0] or ()), heard=tuple(places[1] or ()))
 

@@ -22,12 +22,12 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
     if alignment.abstention is not None:
         abstention = alignment.abstention
         return [
-            f"{alignment.aligner} gave no alignment ({abstention.reason}: {abstention.detail}); nothing is called missed on its account."
+            f"{alignment.aligner} gave no alignment ({abstention.reason}: {abstention.detail}); so nothing is counted as missed."
         ]
     joined_count = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [
         f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
-        f"{alignment.aligner}, {joined_count} of them of several pieces. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
+        f"{alignment.aligner}, {joined_count} of which join several utterances or segments. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
         f"{len(alignment.unused)}; changes by rules: {len(alignment.log)}."
     ]
 

@@ -120,7 +120,7 @@ def _utterance(row: dict[str, Any], place: str) -> Utterance:
     fields = {name: row.get(name) for name in Utterance.model_fields if row.get(name) not in (None, "")}
     if "text" not in row:
         raise InvalidFile(
-            f"{place}: 'text' is missing", remedy="give every utterance its text, if only an empty one"
+            f"{place}: 'text' is missing", remedy="give every utterance a text, which may be empty"
         )
     try:
         return Utterance.model_validate(fields)

@@ -106,7 +106,9 @@ def test_labelled_numbers_are_said_to_be_words(ratings: Path) -> None:
     told = venire("agreement", ratings, "--resamples", 20, cwd=ratings.parent)
     document = venire("agreement", ratings, "--resamples", 20, "--json", cwd=ratings.parent)
 
-    note = "values of 'accurate' such as '1 - x' were read as words: write the number alone to have them as numbers"
+    note = (
+        "values of 'accurate' such as '1 - x' were read as words: write only the number if they are numbers"
+    )
     assert "are not a number, left out: 5 - best, 4 - good" in " ".join(few.stdout.split())
     assert note in " ".join(told.stdout.split())
     assert note in json.loads(document.stdout)["notes"]

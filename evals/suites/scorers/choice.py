@@ -85,4 +85,4 @@ def _case_score(answer: GradedAnswer, answers: Mapping[str, str]) -> CaseScore:
     return CaseScore("scored", float(label == correct), answer=label)
 
 
-CHOICE = Scorer("choice", "1 where the answer, by letter or text, is the right one of those allowed", _score)
+CHOICE = Scorer("choice", "1 if the answer, by letter or text, is the right one of those allowed", _score)

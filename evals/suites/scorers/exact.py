@@ -32,4 +32,4 @@ def _case_score(answer: GradedAnswer) -> CaseScore:
     return CaseScore("scored", float(text in correct), answer=text)
 
 
-EXACT = Scorer("exact", "1 where the answer is the target, or one of a list of targets", _score)
+EXACT = Scorer("exact", "1 if the answer is the target, or one of a list of targets", _score)

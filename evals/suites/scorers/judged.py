@@ -111,13 +111,13 @@ def _rating_seats(options: JuryOptions) -> Seating:
         rubric = rubric.as_pairs()
     elif rubric.compares:
         raise VenireError(
-            f"{rubric.name} compares two answers, and the scenario names no second one",
-            remedy="write against: SYSTEM beside jury:, the system that all others are compared with",
+            f"{rubric.name} compares two answers, but the scenario names no system to compare with",
+            remedy="write against: SYSTEM beside jury: to name the system that all others are compared with",
         )
     for name in rubric.names:
         if not rubric.scale_of(name).ordered:
             raise VenireError(
-                f"{rubric.name}: {name} has no order, so it cannot be averaged",
+                f"{rubric.name}: the values of {name} have no order, so they cannot be averaged",
                 remedy="score with a rubric whose scales go from worse to better",
             )
     return Seating(_jury(options.jury, options), rubric, options.source, options.against)
@@ -155,7 +155,7 @@ def claim_share(verdict: Verdict, seating: Seating, scale: tuple[float, float]) 
 JURY = JudgedScorer("jury", "the mean of a jury's ratings", _rating_seats, mean_rating, JuryOptions, "jury")
 CLAIMS = JudgedScorer(
     "claims",
-    "the share of an answer's claims that the reference bears out",
+    "the share of an answer's claims that the reference supports",
     _claim_seats,
     claim_share,
     ClaimsOptions,

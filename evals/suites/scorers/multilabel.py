@@ -80,7 +80,7 @@ def _case_score(answer: GradedAnswer, options: LabelOptions) -> CaseScore:
 
 MULTILABEL = Scorer(
     "multilabel",
-    "micro-F1 of the labels: twice those shared, by those given and those wanted, over all cases",
+    "micro-F1 of the labels over all cases: twice the right labels, divided by the given plus the wanted labels",
     _score,
     LabelOptions,
     "pattern",

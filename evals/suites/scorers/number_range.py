@@ -85,7 +85,7 @@ def _case_score(answer: GradedAnswer, options: RangeOptions) -> CaseScore:
 
 RANGE = Scorer(
     "range",
-    "1 where the answer is a number within the target's range or tolerance",
+    "1 if the answer is a number within the target's range or tolerance",
     _score,
     RangeOptions,
     "tolerance",

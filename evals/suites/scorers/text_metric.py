@@ -43,6 +43,6 @@ def _case_score(answer: GradedAnswer, values: dict[str, float]) -> CaseScore:
 
 
 METRIC = Scorer(
-    "metric", "a metric of the text against its reference, by its name", _score, MetricOptions, "name"
+    "metric", "a named metric that compares the text with its reference", _score, MetricOptions, "name"
 )
 OVERLAP = Scorer("overlap", "ROUGE-L against the reference", _score, MetricOptions, "name")

@@ -234,7 +234,8 @@ def test_labels_say_how_good_the_triage_is(run: Path, tmp_path: Path) -> None:
     refused = venire("triage", run, "--human", "strange.csv", cwd=tmp_path)
     assert (
         refused.returncode == 2
-        and "1 of the 1 ratings cannot be used: 1 rating of no case here" in refused.stderr
+        and "1 of the 1 ratings cannot be used: 1 rating left out, because no case has this id"
+        in refused.stderr
     )
 
 

@@ -236,7 +236,7 @@ def test_words_have_a_kappa_and_no_mean() -> None:
 
 def test_no_overlap_is_an_error_with_a_remedy(run: Path) -> None:
     strangers = pd.DataFrame({"case": ["x"], "rater": ["Ana"], "attribute": ["accurate"], "value": [3]})
-    with pytest.raises(VenireError, match="1 rating of no case here"):
+    with pytest.raises(VenireError, match="1 rating left out, because no case has this id"):
         compare(run, strangers)
 
 

@@ -117,7 +117,9 @@ def test_a_folder_with_settings_tells_free_text_from_labels(tmp_path: Path) -> N
 
 
 def test_responses_of_another_shape_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(VenireError, match="the responses of record 'r1' are not as Argilla writes them"):
+    with pytest.raises(
+        VenireError, match="the responses of record 'r1' are not in the form that Argilla writes"
+    ):
         import_records("argilla", written(tmp_path, record("r1", {"accurate": [4]})))
 
 

@@ -41,7 +41,8 @@ def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) 
         assert data.get("score") is None
         assert data["success"] is False
         assert (
-            "1 of the 2 votes that a quorum needs" in data["error"] or "not every part of it" in data["error"]
+            "1 of the 2 votes that a quorum needs" in data["error"]
+            or "not every part of this score" in data["error"]
         )
         assert "low abstains unparsable" in data["verboseLogs"]
     assert "Left wrist sprain after a fall" not in prompts_read(server)

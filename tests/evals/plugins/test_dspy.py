@@ -24,7 +24,7 @@ def test_evaluations_have_scores_and_feedback_and_gepa_runs_on_them(
 
     structured, number, (blank, why_blank) = found["odd"]
     assert (structured[0], number[0], blank) == (0.875, 0.875, None)
-    assert "a jury needs a text to judge" in why_blank
+    assert "give the jury a text to judge" in why_blank
     assert own_words(server, '{"answer": "Fever.", "score": 1}')
 
     assert found["record"][0] == found["record"][1]

@@ -43,5 +43,5 @@ def test_experiments_have_scores_values_and_comments(server: ProviderServer, fou
     assert compared["scores"] == [[1, 0], [0, 1], [0.5, 0.5], [None, None], [None, None]]
     assert compared["sent"] == [-1] * 4 + [0, 0, 0.5, 0.5, 1, 1], "-1 stands for feedback without a score"
     won, _, _, hung, blank = compared["comments"]
-    assert "to jurors the output was output" in won
-    assert WHY_HUNG in hung and "a jury needs a text to judge" in blank
+    assert "jurors saw this output as output" in won
+    assert WHY_HUNG in hung and "give the jury a text to judge" in blank

@@ -85,7 +85,7 @@ def test_a_sitting_serves_async_code_and_ends_with_its_block(tmp_path: Path) -> 
 
 def test_a_record_cannot_be_redacted_for_one_jury_alone(tmp_path: Path) -> None:
     with Sitting("clinical-note", "lens-jury", record=tmp_path / "run"):  # noqa: SIM117
-        with pytest.raises(VenireError, match="keeps words in this record"):
+        with pytest.raises(VenireError, match="keeps texts in this record"):
             Sitting("clinical-note", "lens-single", record=tmp_path / "run", redact=True)
 
 

@@ -35,7 +35,7 @@ def test_reports_have_scores_labels_and_reasons(server: ProviderServer, found: A
 
     odd = found["odd"]
     assert [odd[case]["accurate"][0] for case in ("case-0", "case-3")] == [4, 4]
-    assert ["a jury needs a text to judge" in odd[case]["JuryEvaluator"][1] for case in ("case-1", "case-2")]
+    assert ["give the jury a text to judge" in odd[case]["JuryEvaluator"][1] for case in ("case-1", "case-2")]
     assert own_words(server, '{"answer": "Fever.", "score": 1}')
 
     first, second = found["record"]

@@ -146,4 +146,4 @@ def test_without_settings_it_says_what_is_missing(folder: Path, server: Provider
     (folder / "pytest.ini").write_text("[pytest]\n")
     ended = run_tests(folder, server)
 
-    assert "set venire_rubric and venire_jury, or mark the test" in ended.stdout
+    assert "set venire_rubric and venire_jury, or use the marker jury" in ended.stdout

@@ -75,7 +75,7 @@ def test_a_row_without_a_name_is_known_by_what_went_in_and_came_out() -> None:
 def test_a_row_needs_its_source_and_an_output() -> None:
     with pytest.raises(VenireError, match=r"no field 'note'\n.*notes"):
         case_from_row({"notes": "Monday."}, "Fever.", source="note")
-    with pytest.raises(VenireError, match="a jury needs a text to judge"):
+    with pytest.raises(VenireError, match="give the jury a text to judge"):
         case_from_row({"notes": "Monday."}, None)
 
 

@@ -65,7 +65,7 @@ def test_hosts_have_their_output_compared_with_another() -> None:
             words = {1: "the output", -1: "the other output", 0: "tie"}[won]
             assert (found["score"], found["reason"]) == ((won + 1) / 2, f"preference {words}")
             own = "AB"[is_swapped(feedback["pair.preference"]["metadata"]["case"])]
-            assert f"to jurors the output was output {own}" in feedback["pair.preference"]["comment"]
+            assert f"jurors saw this output as output {own}" in feedback["pair.preference"]["comment"]
         case = case_from_sample(1, "Long words.", against="No.", system="mine")
         heard = [convene("preference", jury).hear_sync(case, again=again) for again in range(6)]
 
@@ -79,7 +79,7 @@ def test_hosts_have_their_output_compared_with_another() -> None:
         (["No.", "Long words.", "Words."], "1"),
         (["Same", "Less", "No."], "0 against 1: tie"),
         (["Long words.", " ", "No."], "0"),
-        (["", " "], "a jury needs a text to judge"),
+        (["", " "], "give the jury a text to judge"),
     ],
 )
 def test_the_output_that_is_preferred_to_every_other_is_selected(outputs: list[str], best: str) -> None:
@@ -110,8 +110,8 @@ def test_a_best_output_needs_one_question_about_pairs() -> None:
         ):
             asked = {"config": {"rubric": rubric, "jury": jury, "attribute": attribute}}
             told = call_api("", asked, {"vars": {"outputs": ["a", "b"]}})
-            assert "select-best needs one attribute of a rubric of pairs" in told["error"]
-        with pytest.raises(VenireError, match="no rubric of pairs"):
+            assert "select-best needs one attribute of a rubric with kind: pair" in told["error"]
+        with pytest.raises(VenireError, match="does not compare pairs"):
             jury_preferences(RUBRIC, jury)
 
 

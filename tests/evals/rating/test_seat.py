@@ -156,8 +156,8 @@ def test_her_blind_vote_is_a_baseline_and_her_revised_one_is_not(project: Path) 
     assert "ada, blind" in shown.stdout
     error = report["arms"]["ada, blind"]["accurate"]["mae"]["value"]
     assert error == 0, "she gave 2 blind, as people do; her revised 3 is not held against anybody"
-    assert "ada sat in bench, and is among the people it is compared with" in report["notes"]
-    assert "ada sat in bench: her blind votes are the baseline 'ada, blind', her revised ones are not" in report["notes"]  # fmt: skip
+    assert "ada was a juror in bench, and is among the people that bench is compared with" in report["notes"]
+    assert "ada was a juror in bench: the baseline 'ada, blind' has only this person's blind votes, not the revised ones" in report["notes"]  # fmt: skip
 
     def replay(*options: object) -> Result:
         command = ["replay", project / "sat", "-o", project / f"child{options[0]}", *options]

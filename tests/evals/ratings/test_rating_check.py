@@ -40,8 +40,11 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        (("c99", "accurate", 3), "1 rating of no case here, left out: c99"),
-        (("c1", "elegant", 3), "rated by people but not asked of the juries, and left out: 'elegant' (1)"),
+        (("c99", "accurate", 3), "1 rating left out, because no case has this id: c99"),
+        (
+            ("c1", "elegant", 3),
+            "attributes left out, because people rated them but the juries were not asked: 'elegant' (1)",
+        ),
         (("c10", "accurate", 9), "1 rating of 'accurate' is not on its scale, left out: 9"),
         (("c10", "accurate", "Mostly"), "1 rating of 'accurate' is not a number, left out: Mostly"),
         (("c10", "kind", "poem"), "1 rating of 'kind' is not on its scale, left out: poem"),
@@ -104,7 +107,7 @@ def test_of_a_table_without_cases_only_values_are_checked() -> None:
 
     assert len(kept) == 21
     assert notes == (
-        "not in the rubric, so their scale is guessed from their values: elegant",
+        "the scale of attributes that are not in the rubric is guessed from their values: elegant",
         "1 rating of 'accurate' is not on its scale, left out: 9",
     )
 
@@ -129,7 +132,7 @@ def test_words_that_begin_with_a_number_are_named(questions: dict[str, Question]
 
     assert value in list(kept["value"])
     assert [note for note in notes if "read as words" in note] == [
-        f"values of 'charm' such as {value!r} were read as words: write the number alone to have them as numbers"
+        f"values of 'charm' such as {value!r} were read as words: write only the number if they are numbers"
     ]
 
 

@@ -127,7 +127,7 @@ def test_what_is_no_grader_of_this_kind_is_refused(body: bytes, status: int, pro
 
 def test_what_has_no_order_is_refused_before_it_is_judged() -> None:
     assert rewarded_name(read_grader_run(graded("jury")), RUBRIC) is None
-    with pytest.raises(RequestError, match="tone has no scale with an order"):
+    with pytest.raises(RequestError, match="tone has no ordered scale"):
         rewarded_name(read_grader_run(graded("tone")), RUBRIC)
 
 

@@ -99,7 +99,7 @@ def assert_jury_is_heard(heard: dict[str, Any]) -> None:
     assert heard["unknown_tool"].code == -32602
     for name, words in (
         ("no_case", "output: "),
-        ("unknown_case", "no such case was heard to its end"),
+        ("unknown_case", "no case with this id has a verdict"),
         ("misspelt", "did you mean 'accurate'"),
         ("no_arguments", "case: Field required"),
     ):

@@ -254,7 +254,7 @@ def test_a_margin_says_whether_the_cheaper_one_will_do() -> None:
     assert narrow.choices.set_index("attribute")["cheaper"]["apart"] == "worse"
     near = chosen("spearman", margin=float(narrow.choices.set_index("attribute")["gain"]["apart"]) - 0.01)
     assert near.choices.set_index("attribute")["cheaper"]["apart"] == "open"
-    assert "more would decide it" in " ".join(near.sentences())
+    assert "more cases would decide it" in " ".join(near.sentences())
 
 
 def test_labels_of_test_cases_do_not_reach_the_choice() -> None:

@@ -142,4 +142,4 @@ def test_a_study_names_the_ratings_that_match_no_case(folder: Path, kind: str) -
     ended = venire("study", f"{kind}.yaml", "--json", "--quiet", "--resamples", 40, cwd=folder)
 
     assert ended.returncode == 0, ended.stderr
-    assert "2 ratings of no case here, left out: zzz, yyy" in ended.stdout
+    assert "2 ratings left out, because no case has this id: zzz, yyy" in ended.stdout

@@ -234,7 +234,7 @@ def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path) -> None:
         "no case 'demo-99' among the cases",
         "does not ask 'thorogh'",
         "16 of the 24 cases have no rating",
-        "max_calls is 10, and the plan takes",
+        "max_calls is 10, but the plan needs",
     ):
         assert any(words in problem for problem in told), words
     assert all(wrong.remedy for wrong in caught.value.errors)
@@ -257,8 +257,8 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  persona: {a: [none]}\n", 6, "unknown key 'persona' in grid", "personas"),
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  personas: {a: [none]}\n  models:\n    m: {modle: x}\n", 8, "unknown key 'modle'", "model"),
         ("name: x\ncases: c\nrubric: r\nratings: r\n", 1, "the study has no arm", "grid"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: is not a list", "one arm a line"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: is not a list", "one arm a line"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: is not a list", "one arm per line"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: is not a list", "one arm per line"),
         ("name: x\ncases: c\nrubric: r\narms: [single]\n", 1, "ratings: missing", "ratings"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nbudget: {max_usd: 0}\n", 6, "max_usd", "max_usd"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nsplit: {test: 2.0}\n", 6, "not a share", "below 1"),
@@ -287,7 +287,7 @@ def test_a_limit_in_dollars_needs_every_price(tmp_path: Path) -> None:
 def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None:
     plan = planned(tmp_path, grid=grid(protocol="delphi"), budget={"max_calls": 200}, split={"test": 0})
 
-    assert plan.notes == ("max_calls may end the study early; it can be resumed with a larger budget",)
+    assert plan.notes == ("max_calls may end the study early; the study can be resumed with a larger budget",)
 
 
 def test_too_few_groups_to_score_on_are_named_before_anything_is_paid(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_groups_are_never_parted() -> None:
     assert split(1, test=0.4) == split(1, test=0.4)
     assert split(1, test=0.4) != split(2, test=0.4)
     assert split(groups=("g1",)).test == ("c3", "c4", "c5")
-    with pytest.raises(VenireError, match="'g1' are on both sides"):
+    with pytest.raises(VenireError, match="'g1' are in both parts of the split"):
         split(test=("c3",))
     with pytest.raises(VenireError, match="3 cases"):
         split(some=9, test=0.4)

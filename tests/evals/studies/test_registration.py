@@ -44,7 +44,7 @@ def test_what_was_not_changed_is_as_registered(locked: Path) -> None:
     write(locked.parent)
     found = findings_at(locked, resamples=100)
 
-    assert found.registration.sentence == "As registered."  # type: ignore[union-attr]
+    assert found.registration.sentence == "The study was run as registered."  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_whatever_is_changed_is_named(locked: Path, changes: dict[str, Any], nam
 
 def test_a_changed_case_is_named_and_a_second_registration_is_refused(locked: Path) -> None:
     path = write(locked.parent, margin=0.05)
-    with pytest.raises(VenireError, match="registered before, and changed since: margin"):
+    with pytest.raises(VenireError, match="registered before and has changed since: margin"):
         lock_study(plan_study(path))
 
     before = file_fields(write(locked.parent))
@@ -80,4 +80,4 @@ def test_a_changed_case_is_named_and_a_second_registration_is_refused(locked: Pa
 
 
 def test_a_run_that_nobody_registered_says_so() -> None:
-    assert registration(None, {}).sentence.startswith("Not registered")
+    assert registration(None, {}).sentence.startswith("The study was not registered")

@@ -80,7 +80,7 @@ def test_the_search_finds_the_three_who_are_good_and_independent(world: Composit
     assert arms.loc["jury of 3", "jurors"] == " + ".join(GOOD)
     assert world.recommended == "jury of 3"
     assert set(world.jurors[world.jurors["in_jury"]]["juror"]) == set(GOOD)
-    assert world.sentences()[0].startswith("Use jury of 3 (good-1 + good-2 + good-3), at 3 votes a case")
+    assert world.sentences()[0].startswith("Use jury of 3 (good-1 + good-2 + good-3), at 3 votes per case")
     assert world.sentences()[1].startswith("A jury is worth using")
 
 
@@ -401,7 +401,7 @@ def test_one_pair_of_arms_has_no_spread_of_what_could_be_detected() -> None:
     found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=20)
 
     said = " ".join([*found.methods, *found.sentences()])
-    assert "Of the one pair of arms that differs" in said and "nan" not in said
+    assert "Only one pair of arms differs" in said and "nan" not in said
 
 
 def test_folds_hold_every_case_out_once_and_keep_groups_whole() -> None:
@@ -455,11 +455,11 @@ def arms_world(gain: float, *, seed: int = 0, cases: int = 120) -> pd.DataFrame:
 
 def test_of_equal_arms_the_cheapest_is_advised_and_of_a_better_jury_the_jury() -> None:
     told = [weigh(arms_world(0.0, seed=seed), resamples=200).recommended for seed in range(10)]
-    better = weigh(arms_world(0.15), resamples=200, unit="dollars a case")
+    better = weigh(arms_world(0.15), resamples=200, unit="dollars per case")
 
     assert told.count("judge") >= 9
     assert better.recommended == "jury"
-    assert better.sentences()[0].startswith("Use jury, at 9 dollars a case")
+    assert better.sentences()[0].startswith("Use jury, at 9 dollars per case")
     assert better.sentences()[1].startswith("A jury is worth using")
     assert better.power.iloc[0]["first"] == "the best jury"
     assert set(better.tables) == {"answers", "frontier", "noise", "power"}
@@ -482,7 +482,10 @@ def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:
     table = arms_world(0.0)
     found = weigh(table[table["kind"] == "single judge"], resamples=100)
 
-    assert found.sentences()[1] == "Not shown whether a jury is worth using: there is no jury among the arms."
+    assert (
+        found.sentences()[1]
+        == "It is not shown whether a jury is worth using: there is no jury among the arms."
+    )
 
 
 def test_arms_get_credit_on_what_any_of_them_answered() -> None:
@@ -519,11 +522,11 @@ def test_what_cannot_be_analysed_says_what_to_do() -> None:
         "more than once": lambda: analyse(pd.concat([judged, judged]), people, questions=YES_OR_NO),
         "no case and attribute in common": lambda: analyse(judged, people.assign(case="z"), questions=YES_OR_NO),
         "cannot be counted by": lambda: analyse(judged, people, questions=YES_OR_NO, counting="decision"),
-        "one juror leaves no choice": lambda: analyse(judged[judged["juror"] == "good-1"], people, questions=YES_OR_NO),
-        "leaves no jury to find": lambda: analyse(judged, people, questions=YES_OR_NO, largest=1),
+        "there is only one juror": lambda: analyse(judged[judged["juror"] == "good-1"], people, questions=YES_OR_NO),
+        "a jury of at most 1 is not a jury": lambda: analyse(judged, people, questions=YES_OR_NO, largest=1),
         "too few": lambda: analyse(judged[judged["case"].isin(["c1", "c2"])], people, questions=YES_OR_NO),
         "nothing can be scored": lambda: analyse(judged, people, questions=YES_OR_NO, test=["z"]),
-        "lie on both sides": lambda: analyse(judged.assign(group="g" + judged["case"].str[-1]), people, questions=YES_OR_NO, test=["c1"]),
+        "on both sides": lambda: analyse(judged.assign(group="g" + judged["case"].str[-1]), people, questions=YES_OR_NO, test=["c1"]),
     }  # fmt: skip
     for words, attempt in wrong.items():
         with pytest.raises(VenireError) as caught:
@@ -538,7 +541,7 @@ def test_a_juror_who_seldom_answers_is_left_out_by_name() -> None:
     found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1)
 
     assert "good-1" not in set(found.jurors["juror"])
-    assert found.notes == ("1 juror answered less than half of the questions and was left out: good-1.",)
+    assert found.notes == ("1 juror answered fewer than half of the questions and was left out: good-1.",)
 
 
 def test_the_report_shows_every_figure_and_table(world: Composition, tmp_path: Path) -> None:

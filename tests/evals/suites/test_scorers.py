@@ -329,7 +329,7 @@ def test_a_scorer_that_has_no_value_is_told_so_and_never_counted_as_zero(
     write_scenario(tmp_path, [{"id": "1", "target": "yes"}], [{"case": "1", "system": "a", "output": "yes"}])
     scenario = load_scenario(tmp_path / "research.yaml")
     cases = load_scenario_cases(scenario)
-    with pytest.raises(VenireError, match="the scorer hollow calls case 1 scored and gives it"):
+    with pytest.raises(VenireError, match="the scorer hollow gives case 1 the status scored and the value"):
         score_outputs(scenario, cases, load_outputs(tmp_path / "outputs.jsonl", scenario, cases))
 
 
@@ -341,7 +341,7 @@ def test_a_scorer_that_has_no_value_is_told_so_and_never_counted_as_zero(
         (("score: choice", "score: {sql: {databse: x}}"), "unknown key 'databse'", ":6:"),
         (("score: choice", "score: {sql: {}}"), "missing", ":6:"),
         (("score: choice", "score: choice 5"), "takes no option", ":6:"),
-        (("scale: [0, 1]", "scale: [1, 0]"), "the first number is the lower one", ":7:"),
+        (("scale: [0, 1]", "scale: [1, 0]"), "the first number must be the lower one", ":7:"),
         (("access: public", "access: secret"), "access", ":2:"),
     ],
 )
@@ -360,7 +360,7 @@ def test_outputs_that_match_nothing_are_refused(tmp_path: Path) -> None:
     ended = venire("suite", "score", "research.yaml", "outputs.jsonl", cwd=tmp_path)
 
     assert ended.returncode == 2
-    assert "match no case" in ended.stderr and len(ended.stderr.splitlines()) == 2
+    assert "match none of its cases" in ended.stderr and len(ended.stderr.splitlines()) == 2
 
 
 def test_the_constant_answer_to_pubmedqa(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_prompt_shows_named_columns_alone() -> None:
     assert prompt.render(columns, case="1") == 'Return {"answer": ...}\nWhich {target}?\nA. one\nB. two'
     with pytest.raises(VenireError, match="no column 'options'"):
         prompt.check_columns({"question": "x"}, target=None)
-    with pytest.raises(VenireError, match="which holds what is right"):
+    with pytest.raises(VenireError, match="which is the right answer"):
         PromptTemplate(Path("ask.md"), "{target}").check_columns(columns, target="target")
 
 
@@ -187,7 +187,7 @@ def test_helms_folders_are_read_without_helm() -> None:
         "openai/gpt2": ("exact_match", 0.1111, 9, 1),
     }
     assert found.runs[0].outputs and found.runs[0].prompt_tokens == 6314
-    assert any("another split than test" in note for note in found.notes)
+    assert any("the split is not test" in note for note in found.notes)
 
 
 def helm_run(
@@ -248,7 +248,7 @@ def test_a_jury_that_ranks_as_people_do_has_an_icc_of_one_whatever_their_scales(
     assert {name for name, _ in by} == {"set0", "set1", COMBINED}
     assert by["set0", JURY].value == pytest.approx(1.0) and by["set0", PEOPLE].value == pytest.approx(1.0)
     assert by[COMBINED, "ROUGE-L"].value < 0.9
-    with pytest.raises(VenireError, match="no rating is of an answer"):
+    with pytest.raises(VenireError, match="no rating belongs to an answer"):
         agreement_with_people(answers, ratings.assign(case="other"))
 
 

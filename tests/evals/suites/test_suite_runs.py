@@ -339,7 +339,7 @@ def test_a_baseline_is_a_system_of_the_suite_and_pairs_need_one(tmp_path: Path) 
         load_suite(tmp_path / "suite.yaml")
     assert "one" in (refused.value.remedy or "")
     judged_suite(tmp_path, "http://127.0.0.1:9/v1", rubric="preference")
-    with pytest.raises(VenireError, match="names no second one"):
+    with pytest.raises(VenireError, match="names no system to compare with"):
         load_suite(tmp_path / "suite.yaml")
 
 

@@ -312,5 +312,5 @@ def test_files_that_are_no_alignments(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InvalidFile):
             read_groups(path)
-    with pytest.raises(VenireError, match="names place 7"):
+    with pytest.raises(VenireError, match="names position 7"):
         alignment_accuracy([], [group([7], [0])], said=3, heard=3)
