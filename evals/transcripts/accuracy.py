@@ -81,7 +81,7 @@ class AlignmentAccuracy:
             f"as matched or unmatched (accuracy {self.said_accuracy:.3f} and {self.heard_accuracy:.3f}).",
             f"{len(self.wrong_utterances)} utterances are linked to other segments than in the gold alignment (structural accuracy "
             f"{self.structural:.3f}); {len(self.wrong_groups)} of {self.gold_groups} gold groups are not found exactly, "
-            f"and {len(self.invented_groups)} groups are not in the gold alignment.",
+            f"and {len(self.invented_groups)} groups link what the gold alignment leaves unlinked.",
         ]
         if self.repeated_heard or self.repeated_said:
             sentences.append(
