@@ -262,8 +262,8 @@ def pool_methods(
         f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, as a panel with "
         "a quorum of one. On a binary scale a tie has no answer, which is a miss. An abstention is not a vote.",
         _credit_words(rule),
-        f"For each size up to {largest} the jury that agrees best was searched for. Up to {EVERY} juries were all tried; beyond that, forward "
-        "selection with exchanges of single members was used. " + _split_words(parts, pool.cluster, tested)
+        f"For each size up to {largest} the jury that agrees best was searched for: all juries of the size if there are up to {EVERY}, otherwise by forward "
+        "selection with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
         + f" Within the cases that juries are chosen on, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
         "jury on the cases it was chosen on. Costs are those of the jury chosen on all cases; seconds are those of its slowest member.",
         f"A juror's share is the Shapley value of mean credit, {sampled}; a jury without jurors is taken to give the best constant answer to each attribute.",

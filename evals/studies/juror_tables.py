@@ -228,7 +228,7 @@ def _random(jurors: int, size: int, rng: np.random.Generator) -> Members:
     return ranks < size
 
 
-METHOD = "n / (1 + (n - 1) r), r the mean correlation of two jurors' errors on what both answered"
+METHOD = "n / (1 + (n - 1) r), where r is the mean correlation of two jurors' errors on the questions that both answered"
 FURTHEST = 10
 """Beyond so many times its jurors a jury's errors cancel out, and no number of independent jurors says what it is worth."""
 
