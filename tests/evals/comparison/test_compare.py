@@ -184,7 +184,7 @@ def test_groups_are_drawn_whole() -> None:
     wide, narrow = (found.agreement["arm"][OVERALL]["mae"] for found in (grouped, loose))
 
     assert wide.high - wide.low > 3 * (narrow.high - narrow.low)
-    assert any("groups of cases (20 of them" in sentence for sentence in grouped.methods)
+    assert any("groups of cases (20 groups" in sentence for sentence in grouped.methods)
 
 
 def test_one_person_one_case_one_value() -> None:
