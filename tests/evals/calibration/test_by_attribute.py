@@ -100,7 +100,7 @@ def test_a_jury_that_needs_nothing_at_all_is_left_alone_throughout() -> None:
         jury_evidence({"accurate": votes}, {"accurate": people}), Draws(0, 200)
     )
 
-    assert any("accurate is left as it is" in said for said in section.sentences)
+    assert any("So accurate is not calibrated" in said for said in section.sentences)
     assert not any("brings" in said for said in section.sentences)
     assert section.tables["learning"].empty
 
@@ -174,7 +174,7 @@ def test_the_kept_calibration_leaves_it_alone_when_it_is_applied(tmp_path: Path)
         "calibrate", "out", "--human", "people.csv", "-o", "c.json", "--resamples", 100, cwd=tmp_path
     )
     assert made.returncode == 0, made.stderr
-    assert "risk is left as it is" in " ".join(made.stdout.split())
+    assert "So risk is not calibrated" in " ".join(made.stdout.split())
     kept = json.loads((tmp_path / "c.json").read_text())["arms"]["pair"]
     assert kept["left_alone"] == ["risk"]
     for curve in kept["curves"]["risk"].values():
