@@ -235,7 +235,9 @@ def pair_section(report: PairReport) -> Section:
     strengths = rates.tables[STRENGTHS]
     seats = next((bias for bias in report.biases if bias.who == SEATS), report.biases[0])
     fixed = [seats.strengths[system] for system in strengths["system"]]
-    held_fixed = {f"{seats.who}, adjusted for biases": [interval_words(e.value, e.low, e.high) for e in fixed]}
+    held_fixed = {
+        f"{seats.who}, adjusted for biases": [interval_words(e.value, e.low, e.high) for e in fixed]
+    }
     tables = {
         title: rates.tables[""],
         f"{title}: {STRENGTHS}": strengths.assign(**held_fixed),
