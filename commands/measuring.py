@@ -111,7 +111,7 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     "--page",
     type=click.Path(path_type=Path),
     metavar="HTML",
-    help="Write the two talks side by side as one page.",
+    help="Write the two transcripts side by side as one page.",
 )
 @click.option(
     "--speaker",
