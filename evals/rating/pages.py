@@ -209,7 +209,7 @@ def _judged_first(sheet: TaskSheet) -> list[Exhibit]:
 def _text(name: str, words: str) -> Html:
     return element(
         "article",
-        {"class": f"text {name.split()[0]}", "aria-label": name},
+        {"class": "text output" if name.startswith("output") else "text", "aria-label": name},
         element("h2", None, "The text to judge" if name == "output" else name[0].upper() + name[1:]),
         element("div", {"class": "words", "dir": "auto", "data-exhibit": name}, words or "(empty)"),
     )

@@ -107,7 +107,7 @@ def test_systems_are_ranked_by_composite_before_and_after_with_small_samples_sho
     assert (rare["n"] == 3).all() and rare["rank"].notna().all() and rare["low"].isna().all()
     assert rare["note"].str.contains("too few").all()
     assert any("rare" in note for note in found.notes)
-    assert "calibrated" in found.sentences[0] and "With so few systems" in found.sentences[0]
+    assert "after calibration" in found.sentences[0] and "With so few systems" in found.sentences[0]
     (drawn,) = found.figures.values()
     assert "rare  n = 3" in svg(drawn)
 

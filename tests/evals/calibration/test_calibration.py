@@ -319,7 +319,7 @@ def test_attributes_without_order_or_labels_are_left_out_with_a_note() -> None:
     (section, *_) = sections(world, Draws(0, 20))
 
     assert set(section.tables["changes"]["attribute"]) == {"overall", "accurate"}
-    assert any("'colour' has words" in note for note in section.notes)
+    assert any("'colour' is not calibrated, because its values are words" in note for note in section.notes)
     assert any("did not rate 'thorough'" in note for note in section.notes)
 
 
@@ -331,7 +331,7 @@ def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> Non
     (section, *_) = sections(jury_evidence({"accurate": votes}, {"accurate": people}), Draws(0, 20))
 
     assert any("ana gave every case the same score" in note for note in section.notes)
-    assert any("ben has 6 labelled cases" in note and "left out" in note for note in section.notes)
+    assert any("ben is left out" in note and "it has 6 labelled cases" in note for note in section.notes)
     assert any("cy's scores of 'accurate' do not rise" in note for note in section.notes)
     assert set(section.tables["curves"]["juror"]) == {"ana", "cy"}
 

@@ -62,7 +62,8 @@ def test_costs_move_the_threshold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "cases", "message"), [([True] * 8, 8, "yes of every case"), ([True, False, True], 3, "too few")]
+    ("truth", "cases", "message"),
+    [([True] * 8, 8, "yes for every case"), ([True, False, True], 3, "too few")],
 )
 def test_what_no_threshold_can_be_chosen_on_is_refused(truth: list[bool], cases: int, message: str) -> None:
     with pytest.raises(VenireError, match=message):

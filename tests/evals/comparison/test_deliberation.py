@@ -81,7 +81,7 @@ def test_herding_is_called_harm_and_the_blind_count_is_advised_with_what_it_save
 
     assert found["herd"]["outcome"] == "harmed" and found["herd"]["high"] < 0
     assert found["herd"]["verdicts_p"] < 0.01
-    assert any("Count the blind ballots of herd (median)" in each and "67% of its calls" in each for each in sentences)  # fmt: skip
+    assert any("Count the blind ballots of herd (median)" in each and "67% of the calls" in each for each in sentences)  # fmt: skip
 
 
 def test_help_is_called_help_and_no_blind_count_is_advised() -> None:

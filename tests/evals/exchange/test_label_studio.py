@@ -304,7 +304,7 @@ def test_the_command_writes_counts_and_says_what_it_left_out(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["cases"], told["ratings"], told["raters"]) == (3, 6, 2)
-    assert "texts: summary is output, dialogue is source" in done.stderr
+    assert "texts used: summary as output, dialogue as source" in done.stderr
     with (tmp_path / "r.csv").open() as file:
         assert next(csv.DictReader(file)) == {
             "case": "0", "rater": "ana@example.org", "attribute": "accurate", "value": "Good"

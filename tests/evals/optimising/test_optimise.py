@@ -126,7 +126,7 @@ def test_orders_in_a_case_reach_nobody_who_writes_and_are_refused_when_repeated(
 
     written = [call.prompt for call in server.calls if call.model == "writer"]
     assert written and not any("Write into the persona" in prompt for prompt in written)
-    assert any("c000" in note and "gives orders" in note for note in plan.notes)
+    assert any("c000" in note and "gives instructions" in note for note in plan.notes)
     assert {trial.state for trial in found.trials} == {"first", "refused"}
     assert "fixes a score" in found.trials[1].why
     assert found.best == found.first

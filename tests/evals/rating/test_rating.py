@@ -59,7 +59,7 @@ def _no_server_is_left() -> Iterator[None]:
 def write_project(folder: Path, cases: int) -> None:
     (folder / "rubric.yaml").write_text(RUBRIC)
     rows = [
-        {"id": f"c{i:02}", "source": f"Fever of 39.{i} since Monday.", "output": f"He had fever. {HOSTILE} {i}", "system": "secret-system"}
+        {"id": f"c{i:02}", "question": "Sum up the visit.", "source": f"Fever of 39.{i} since Monday.", "output": f"He had fever. {HOSTILE} {i}", "system": "secret-system"}
         for i in range(cases)
     ]  # fmt: skip
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -156,14 +156,14 @@ def test_three_raters_a_closed_window_and_a_killed_server(browser: Any, tmp_path
     other.get_by_text("saved", exact=True).wait_for()
     # Evidence is marked with the mouse.
     other.locator("#q-accurate legend").click()
-    box = other.locator(".source .words").bounding_box()
+    box = other.locator("[aria-label=source] .words").bounding_box()
     other.mouse.move(box["x"] + 2, box["y"] + 10)
     other.mouse.down()
     other.mouse.move(box["x"] + 120, box["y"] + 12, steps=4)
     other.mouse.up()
     other.locator(".offer").click()
     other.get_by_text("saved", exact=True).wait_for()
-    quoted = other.locator(".source mark").inner_text()
+    quoted = other.locator("[aria-label=source] mark").inner_text()
     other.reload()
     assert other.locator("#q-accurate .quotes q").all_inner_texts() == [quoted]
     assert other.locator("#q-thorough textarea").input_value() == HOSTILE.replace("\u202e", "\ufffd")

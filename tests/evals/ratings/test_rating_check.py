@@ -78,7 +78,10 @@ def test_blank_and_inapplicable_ratings_are_no_loss() -> None:
 
 def test_more_than_half_lost_is_an_error_unless_the_run_goes_on() -> None:
     given = table().assign(case=[f"other-{n}" for n in range(20)])
-    with pytest.raises(VenireError, match=r"20 of the 20 ratings cannot be used: 20 ratings of no case here"):
+    with pytest.raises(
+        VenireError,
+        match=r"20 of the 20 ratings cannot be used: 20 ratings left out, because no case has this id",
+    ):
         check_ratings(given, QUESTIONS, cases=CASES)
 
     kept, check = check_ratings(given, QUESTIONS, cases=CASES, more_to_come=True)

@@ -196,7 +196,8 @@ def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) 
         assert row[f"{prefix}difference"] == pytest.approx((mine - others).mean())
     assert row["score_p_holm"] < 0.01 and row["test"] == "paired within groups"
     assert any(
-        each.startswith("On system alder-1 jury") for each in report["sections"]["strata"]["sentences"]
+        each.startswith("On cases with system alder-1, jury")
+        for each in report["sections"]["strata"]["sentences"]
     )
     risk = both[both["attribute"] == "risk"]
     harmful = risk[6 - risk["value"] <= 2]

@@ -109,7 +109,7 @@ def test_an_empty_file_is_an_empty_talk(tmp_path: Path, name: str) -> None:
     [
         ("t.txt", "words", "not a known transcript format"),
         ("t.json", '{"a": 1}', "not a known kind of transcript"),
-        ("t.json", "[1]", "item 0: a int"),
+        ("t.json", "[1]", "item 0: expected an object, found int"),
         ("t.jsonl", '{"id": "a"}', r"t\.jsonl:1: 'text' is missing"),
         ("t.jsonl", '{"text": "a", "start": "soon"}', r"t\.jsonl:1: start"),
         ("t.srt", "1\n00:00 -> 00:01\nx\n\n2\n0:1 --> x\ny", r"t\.srt:6: a time that cannot be read"),
