@@ -210,7 +210,7 @@ def test_ratings_that_cannot_be_used_are_left_out_and_said(run: Path) -> None:
     people = people_of_run(run, [*good, *wrong])
 
     told = " ".join(people.notes)
-    for words in ("no case here", "not on its scale", "not a number", "without a rating", "charm"):
+    for words in ("no case has this id", "not on its scale", "not a number", "without a rating", "charm"):
         assert words in told
     assert people.of(first) == {"charm": {"ana": 3.0}}
     with InspectorServer(run, people=people) as server:
