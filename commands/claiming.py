@@ -186,7 +186,7 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
     help="The score that needs a threshold: an attribute of the run, or a measure or share of its claims.",
 )
 @click.option("--attribute", help="The yes-or-no question that people answered (default: the only one).")
-@click.option("--arm", help="The jury to use (default: the first that has the score).")
+@click.option("--arm", help="The jury to use (default: the first that has the score of --score).")
 @click.option("--maximise", type=click.Choice(["kappa", "f1", "youden"]), default="kappa", show_default=True)
 @click.option(
     "--costs",

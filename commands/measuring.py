@@ -100,7 +100,7 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     "--cases",
     type=click.Path(path_type=Path),
     metavar="OUT",
-    help="Write cases (JSONL): what was said, what was heard, the turns before.",
+    help="Write cases (JSONL): what was said, what the recogniser heard, and the turns before it.",
 )
 @click.option(
     "--differing",

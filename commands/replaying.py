@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 )
 @ARM
 @click.option(
-    "--base-url", help="Address of a model named here, or of one whose recorded address holds a secret."
+    "--base-url", help="Address of a model that these options name, or whose recorded address holds a secret."
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Print how many calls would be new, and make none.")
 @MAX_USD

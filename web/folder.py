@@ -257,7 +257,7 @@ def headline(inspector: Inspector) -> str:
             f"{each.attribute} {each.mean:.2f}" for each in counts.summaries(arm) if each.mean is not None
         ]
         lines += [f"{arm.name}: {', '.join(means)}"] if means else []
-    return "; ".join(lines) or "no score has been read yet"
+    return "; ".join(lines) or "no scores have been loaded yet"
 
 
 def _address(one: Side, two: Side, **more: str) -> str:

@@ -166,7 +166,7 @@ def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
     if sufficient is None:
         return f"{arm}'s error was still falling at {available} labelled cases, the most that a fold could learn from: label more."
     return (
-        f"From {sufficient} labelled cases on, {arm}'s calibrated error stays within {ENOUGH:.0%} of that with {available}, the most "
+        f"With {sufficient} labelled cases or more, {arm}'s error after calibration stays within {ENOUGH:.0%} of its error with {available} cases, the most "
         "that a fold could learn from."
     )
 
@@ -187,7 +187,7 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
         "within folds, before and after, because every fold has its own curves. Kappa with quadratic "
         "weights uses unrounded scores. Figures over several attributes are computed within each attribute and then pooled, so "
         "differences between the attributes' means do not count as agreement.",
-        "An attribute whose RMSE grows out of fold, with an interval above zero, is not calibrated: its scores stay unchanged.",
+        "If calibration raises an attribute's RMSE out of fold, with an interval above zero, the attribute is left uncalibrated: its scores stay unchanged.",
         "Intervals leave out cases or groups of the out-of-fold scores, without fitting again. If scores are already calibrated, fitting adds a "
         "little error, so the true change in RMSE is slightly above zero.",
     )

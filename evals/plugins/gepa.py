@@ -40,7 +40,9 @@ def jury_evaluator(
         share = one_share(judgement, score)
         feedback = f"{judgement.headline}\n\n{judgement.text}"
         if share is None:
-            return EvaluationResult(failure_score, f"No verdict: this is no score.\n{feedback}")
+            return EvaluationResult(
+                failure_score, f"There was no verdict, so this value is not a score.\n{feedback}"
+            )
         return EvaluationResult(share, feedback)
 
     return evaluate

@@ -65,7 +65,7 @@ class _CaseFields(BaseModel):
     messages: tuple[SpokenMessage, ...] = Field(
         default_factory=tuple,
         min_length=1,
-        description="A conversation or a trajectory in OpenAI's chat format, tool calls included: what came before the output, or what is judged.",
+        description="A conversation or a trajectory in OpenAI's chat format, tool calls included. Without output, it is what is judged; with output, it is what came before.",
     )
 
     def case(self) -> Case:

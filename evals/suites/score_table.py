@@ -214,7 +214,8 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
         low, high = 0.0 if math.isnan(low) else low, 1.0 if math.isnan(high) else high
         if low >= high:
             raise InvalidFile(
-                f"{file}:{line}: a scale from {low:g} to {high:g}", remedy="low is the smaller number"
+                f"{file}:{line}: low is {low:g} and high is {high:g}",
+                remedy="write the smaller number as low",
             )
         category = str(row.get("category") or "").strip()
         column_by_name[name] = ScenarioColumn(name, category, DIRECTIONS[direction], low, high)

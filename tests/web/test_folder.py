@@ -32,7 +32,7 @@ def test_lists_opens_and_holds_side_by_side(folder: Path) -> None:
     with InspectorServer(folder) as server:
         deadline = time.monotonic() + 10
         while (
-            "no score has been read yet" in (listed := unescape(server.ask().text))
+            "no scores have been loaded yet" in (listed := unescape(server.ask().text))
             and time.monotonic() < deadline
         ):
             time.sleep(0.1)

@@ -73,7 +73,7 @@ def _effects(effects: Mapping[str, str] | None) -> Html:
         element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
     ]
     return fragment(
-        element("ul", {"class": "causes"}, lines), quiet("Final verdicts compared with the counted blind ballots of the same jurors, by agreement with people.")
+        element("ul", {"class": "causes"}, lines), quiet("How well final verdicts agree with people, compared with a count of the same jurors' first, blind votes.")
     )  # fmt: skip
 
 

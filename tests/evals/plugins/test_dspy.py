@@ -34,7 +34,7 @@ def test_evaluations_have_scores_and_feedback_and_gepa_runs_on_them(
     assert found["gepa"]["scores"][0] == {"0": 0.875, "1": 0.0}
     assert "run_log.json" in found["gepa"]["files"]
     assert found["alone"]["scores"][0] == [0.875, 0.0]
-    assert "No verdict: this is no score." in found["alone"]["reflected"]
+    assert "There was no verdict, so this value is not a score." in found["alone"]["reflected"]
     assert WHY_HUNG in found["alone"]["reflected"]
     assert found["opposite"] == [[0, True], [1, True], [None, True]]
     assert_reference_is_hidden_unless_shown(server)
