@@ -119,7 +119,7 @@ def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, proble
     ("text", "problem"),
     [
         ("scenario,direction\none,sideways\n", "not a direction"),
-        ("scenario,low,high\none,5,1\n", "a scale from 5 to 1"),
+        ("scenario,low,high\none,5,1\n", "low is 5 and high is 1"),
         ("scenario\nother\n", "no scenario 'other'"),
         ("scenario,low,high\none,0.3,1\n", "off its scale"),
     ],
