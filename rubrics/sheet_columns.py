@@ -290,7 +290,8 @@ def guess_columns(
         elif first not in roles and _counts_rows(first, cells[first]):
             roles[first] = "id"
     if not attributes:
-        roles |= {c: "rating" for c in columns if c not in roles and _is_scores(c, cells[c])}
+        scored = [c for c in columns if c not in roles and _is_scores(c, cells[c])]
+        roles |= dict.fromkeys(_without_aggregates(scored), "rating")
     if "output" not in roles.values():
         longest = max(
             (column for column in columns if column not in roles and any(cells[column])),
@@ -322,7 +323,9 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
 
     def seems_scored(column: str) -> bool:
         name, cells = _plain(column), [row.get(column, "").strip() for row in rows]
-        if not any(cells) or _is_text(cells) or _COMMENT.search(name) or _is_aggregate(column):
+        if not any(cells) or _is_text(cells) or _COMMENT.search(name):
+            return False
+        if _is_aggregate(column) and columns.of("rating"):
             return False
         return _QUALITY.search(name) is not None or name.isdigit()
 
@@ -341,7 +344,7 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     A column that is named by a person alone holds scores of the whole. Empty where there are no two persons, or where it cannot be told
     which part is the person; a mean or consensus is no person.
     """
-    names = [name for name in names if not _is_aggregate(name)]
+    names = _without_aggregates(names)
     if (
         len(names) > 1
         and all(_PERSON.search(name) and not _QUALITY.search(_plain(name)) for name in names)
@@ -362,7 +365,7 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
         parts = _parts(names, form)
         if usual is None and _is_grid(parts) and _person_side(parts, usual) is None:
             return tuple(parts)
-    names = [name for name in names if not _is_aggregate(name)]
+    names = _without_aggregates(names)
     words = _parts(names, re.compile(r"(.+) (\S+)"))
     heads, tails = ({_plain(part[side]) for part in words.values()} for side in (0, 1))
     if (
@@ -378,6 +381,11 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
         if _is_grid(numbered) and all(_QUALITY.search(_plain(head)) for head, _ in numbered.values())
         else ()
     )
+
+
+def _without_aggregates(columns: Sequence[str]) -> list[str]:
+    """The columns without those worked out from the others; all of them where there are no others, as in a sheet with one `Final score`."""
+    return [column for column in columns if not _is_aggregate(column)] or list(columns)
 
 
 def _is_aggregate(column: str) -> bool:
@@ -604,9 +612,7 @@ def _is_scores(column: str, cells: Sequence[str]) -> bool:
     scores = [score for cell in texts if (score := score_of(cell)) is not None]
     stray = len(texts) - len(scores)
     quality = _QUALITY.search(_plain(column)) is not None
-    if _is_aggregate(column) or (
-        (any(_plain(cell) in _YES_NO for cell in texts) or _COUNTED.search(_plain(column))) and not quality
-    ):
+    if (any(_plain(cell) in _YES_NO for cell in texts) or _COUNTED.search(_plain(column))) and not quality:
         return False
     varied = len(set(scores)) > 1 or (bool(scores) and quality)
     return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
