@@ -9,8 +9,7 @@ from typing import NoReturn
 
 import click
 
-from .commands.calibrating import calibrate
-from .commands.certifying import certify, estimate
+from .commands.certifying import calibrate, certify, estimate
 from .commands.claiming import claims, threshold
 from .commands.comparing import agreement, compare
 from .commands.improving import optimise, plant, train

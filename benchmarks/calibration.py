@@ -15,16 +15,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from venire.evals.audits.ranking import ranking
 from venire.evals.audits.rescoring import against_panel
-from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.calibrator import (
+    METHODS,
+    CrossValidation,
+    cross_validate,
+    enough,
+    learning_curve,
+)
 from venire.evals.calibration.changes import changes
-from venire.evals.calibration.cross_validation import CrossValidation, cross_validate, enough, learning_curve
 from venire.evals.calibration.labelled_scores import labelled_scores
 from venire.evals.calibration.section import by_juror
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.question import Question
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.ranks import ranking
 from venire.rubrics.scale import Scale
 
 Rng = np.random.Generator

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from venire.evals.inference.certificate import certificate
-from venire.evals.ratings.recordings import Recording, llmbar, pandalm
+from venire.evals.ratings.published_data import Recording, llmbar, pandalm
 from venire.evals.ratings.reference import reference
 from venire.orchestration.acceptance import confidence
 

@@ -11,7 +11,7 @@ import argparse
 import time
 from pathlib import Path
 
-from venire.evals.ratings.recordings import llmbar, pandalm
+from venire.evals.ratings.published_data import llmbar, pandalm
 from venire.evals.studies.recorded_jurors import analyse
 from venire.evals.studies.study_report import write_composition
 

@@ -16,7 +16,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from venire.evals.comparison.contrasts import contrasts, sentences
+from venire.evals.comparison.arm_tables import contrasts, sentences
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question

@@ -158,7 +158,7 @@ def compare(
         print_json(comparison_json(found))
         return
     from ..evals.comparison.comparison_summary import comparison_first_page
-    from ..evals.report.markdown import section_markdown
+    from ..evals.report.files import section_markdown
     from ..evals.report.terminal import show_first_page
 
     if form == "markdown":

@@ -158,9 +158,9 @@ def align(
     import json
 
     from ..evals.transcripts.accuracy import alignment_accuracy
+    from ..evals.transcripts.aligners import ask_model, lexical_alignment
     from ..evals.transcripts.alignment import alignment_cases, empty_alignment, read_groups, write_alignment
     from ..evals.transcripts.alignment_page import alignment_sentences, alignment_table, write_alignment_page
-    from ..evals.transcripts.lexical import lexical_alignment
     from ..evals.transcripts.refinement import refine
     from ..evals.transcripts.talk import read_talk
     from ..orchestration.record.private_files import write_atomically
@@ -182,8 +182,6 @@ def align(
             update={"groups": read_groups(proposal), "aligner": str(proposal.name)}
         )
     elif model:
-        from ..evals.transcripts.model_aligner import ask_model
-
         alignment = ask_model(alignment, model, base_url, record)
     else:
         alignment = lexical_alignment(alignment)
@@ -280,8 +278,16 @@ def metrics(
     A missing output counts as an empty text. A case without a reference has no value, which is reported. In a file of
     `venire align`, what was heard is compared with what was said.
     """
-    from ..evals.metrics.against_people import people_labels, risk_table, track
-    from ..evals.metrics.measuring import differing_pairs, measure, read_pairs, read_scores, text_pairs
+    from ..evals.metrics.measuring import (
+        differing_pairs,
+        measure,
+        people_labels,
+        read_pairs,
+        read_scores,
+        risk_table,
+        text_pairs,
+        track,
+    )
     from ..evals.metrics.metric import chosen_metrics
     from ..evals.metrics.metric_tables import (
         MetricReport,

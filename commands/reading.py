@@ -113,7 +113,7 @@ def export(
     from ..orchestration.reading.terminal import export_run
 
     if to == "site":
-        from ..web.site import write_site
+        from ..web.standalone import write_site
 
         if output is None or count or case or arm:
             raise click.UsageError(

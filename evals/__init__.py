@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .calibration import Calibration, calibrate, load_calibration
     from .comparison.comparison import Comparison, compare
     from .ratings.people import load_ratings
-    from .ratings.recordings import Recording, llmbar, load_judgements, pandalm
+    from .ratings.published_data import Recording, llmbar, load_judgements, pandalm
     from .studies.candidates import Composition
     from .studies.deliberated_arms import weigh
     from .studies.recorded_jurors import analyse
@@ -28,10 +28,10 @@ _HOMES = {
     "Composition": "studies.candidates",
     "analyse": "studies.recorded_jurors",
     "weigh": "studies.deliberated_arms",
-    "Recording": "ratings.recordings",
-    "llmbar": "ratings.recordings",
-    "load_judgements": "ratings.recordings",
-    "pandalm": "ratings.recordings",
+    "Recording": "ratings.published_data",
+    "llmbar": "ratings.published_data",
+    "load_judgements": "ratings.published_data",
+    "pandalm": "ratings.published_data",
     "load_ratings": "ratings.people",
     "Severity": "audits",
     "run_triage": "audits.triage_review",

@@ -10,8 +10,7 @@ from ..embedded.language_model import LanguageModel
 from ..embedded.sampling import Sampler
 from ..embedded.tokenizer import ChatMessage
 from ..model import ModelFailure, Reply, Request, Usage
-from .bounded_schema import tighten
-from .local_engine import LocalEngine, check_awaited, most_tokens, sampling_of, worker_threads
+from .local_engine import LocalEngine, check_awaited, most_tokens, sampling_of, tighten, worker_threads
 
 
 class EmbeddedEngine(LocalEngine):

@@ -26,8 +26,15 @@ from ...rubrics.errors import VenireError
 from ..embedded.prompt_cache import PrefixSlots
 from ..model import Message, ModelFailure, Reply, Request, Sampling, Usage
 from .adapters import Adapter
-from .bounded_schema import has_open_number, tighten
-from .local_engine import LocalEngine, check_awaited, most_tokens, sampling_of, worker_threads
+from .local_engine import (
+    LocalEngine,
+    check_awaited,
+    has_open_number,
+    most_tokens,
+    sampling_of,
+    tighten,
+    worker_threads,
+)
 
 _CHUNK = 64
 _SLOTS = 2

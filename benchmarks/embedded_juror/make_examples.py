@@ -45,9 +45,9 @@ from variation import reworded, varied
 
 from venire import Case, Rubric
 from venire.evals.training.examples import PromptTooLong
+from venire.evals.training.faults import points_for
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import Fault, PlantedText, plant, truth_of
-from venire.evals.training.sentence_faults import points_for
 
 HELD_OUT = 10
 """One dialogue in ten of the training file is kept for looking at how training goes."""

@@ -7,9 +7,9 @@ import re
 
 from venire import Case
 from venire.agents.lenses.words import stems
+from venire.evals.training.faults import points_for
 from venire.evals.training.passages import Truth, passages
 from venire.evals.training.planting import Fault, PlantedText
-from venire.evals.training.sentence_faults import points_for
 
 _SAID = re.compile(r"^\s*(?:Patient|Pt|P)\s*[:-]\s*(.+)$", re.MULTILINE)
 _FILLERS = re.compile(r"\b(?:um|uh|well|oh|yeah|yes|no|okay|ok|so|like|hi|hello|hey|sure|doctor|you know|i mean|i think|actually|honestly)\b,? *", re.IGNORECASE)  # fmt: skip

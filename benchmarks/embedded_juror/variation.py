@@ -13,8 +13,8 @@ from collections.abc import Callable
 from talks import spelt
 
 from venire import Case
+from venire.evals.training.faults import TERM, other_number, terms_like
 from venire.evals.training.passages import numbers_in
-from venire.evals.training.word_faults import TERM, other_number, terms_like
 
 _FIGURE = re.compile(
     r"(?<![\w.,/-])\d{1,2}(?![\w/.,]|-\d)|(?<![\w.,/-])\d{1,2}(?=-(?:year|month|week|day)s?\b)|(?<![\w.,/-])\d{1,2}(?=[.,](?!\d))"

@@ -21,7 +21,7 @@ from ..ratings.reference import Rule
 from ..report.html import items, methods_section, page, paragraph, section, section_part, table
 from ..report.section import Section, records
 from ..statistics.draws import Draws
-from .cross_validation import FOLDS, CrossValidation, cross_validate
+from .calibrator import FOLDS, CrossValidation, cross_validate
 from .labelled_scores import TooFewLabels, labelled_scores
 from .saved import Applied, Made, SavedCalibration, apply, packages, ratings_hash, saved_arm
 from .section import calibration_section, changes_table

@@ -13,8 +13,8 @@ from ..ratings.evidence import Evidence, composite_label
 from ..ratings.folds import clusters
 from ..ratings.question import Question
 from ..ratings.reference import Rule
-from .calibrator import Ends
 
+Ends = tuple[float, float]
 LEAST = 10
 """Labelled cases below which neither an attribute nor a juror is calibrated."""
 

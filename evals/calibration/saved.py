@@ -25,8 +25,7 @@ from ...rubrics.rubric import Rubric
 from ..ratings.reference import Rule
 from ..ratings.run_tables import ArmRatings, JurorRatings, arm_tables
 from ..statistics.matrix import FloatArray
-from .calibrator import jury_means
-from .cross_validation import CrossValidation
+from .calibrator import CrossValidation, jury_means
 
 PLACES = 6
 """Of a curve's points, so that a person can read them."""

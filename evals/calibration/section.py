@@ -28,9 +28,8 @@ from ..report.panel import DASHED, Axis, Panel, Tick, level, number_axis, padded
 from ..report.section import Section
 from ..statistics.draws import Draws
 from ..statistics.significance import shown_sign
-from .calibrator import JuryCalibrator
+from .calibrator import ENOUGH, FOLDS, CrossValidation, JuryCalibrator, cross_validate, enough, learning_curve
 from .changes import changes
-from .cross_validation import ENOUGH, FOLDS, CrossValidation, cross_validate, enough, learning_curve
 from .labelled_scores import TooFewLabels, labelled_scores
 
 SIDES = ("before", "after", "people")

@@ -29,15 +29,16 @@ from ..statistics.icc import Interval
 from .arm_tables import (
     arm_agreement,
     confusion_table,
+    contrasts,
     gaps_table,
     icc3k_table,
     kappa_table,
     numeric_pairs,
     panels,
+    sentences,
     signed_ranks_table,
     text_baselines,
 )
-from .contrasts import contrasts, sentences
 from .deliberation import deliberation_section
 from .effects import INTERCEPTS, effects
 from .objectives import MARGIN, OBJECTIVES

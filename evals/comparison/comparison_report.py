@@ -32,9 +32,9 @@ from ..report.panel import Panel, number_axis
 from ..report.section import Section, TableText, estimate_json, records, section_json
 from ..report.terminal import estimate_words, plain_table
 from ..statistics.estimate import Estimate
+from .arm_tables import WORDS
 from .comparison import Comparison, charged_unit
 from .comparison_summary import Summary, comparison_first_page, comparison_summary
-from .contrasts import WORDS
 
 HEADS = {
     "icc3k": "ICC(3,k)",

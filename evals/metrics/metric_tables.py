@@ -18,8 +18,7 @@ from ..report.panel import Panel, Tick, name_axis, number_axis
 from ..report.section import estimate_json, records
 from ..report.terminal import interval_words
 from ..statistics.estimate import Estimate
-from .against_people import PeopleLabels, TrackedMetric
-from .measuring import MeasuredMetric, TextPair
+from .measuring import MeasuredMetric, PeopleLabels, TextPair, TrackedMetric
 from .normalisation import Normalisation
 from .overlap import CorpusErrors, corpus_errors
 

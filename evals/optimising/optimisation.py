@@ -27,9 +27,17 @@ from ...rubrics.rubric import Rubric
 from ..statistics.contrast import Contrast
 from ..statistics.draws import Draws
 from ..statistics.significance import interval_phrase
-from .hearing import Courtroom, check_judge_models
 from .plan import OptimisationPlan
-from .search import Scene, SearchResult, WordingTrial, best_of, try_alternatives, validation_front
+from .search import (
+    Courtroom,
+    Scene,
+    SearchResult,
+    WordingTrial,
+    best_of,
+    check_judge_models,
+    try_alternatives,
+    validation_front,
+)
 from .wording import Judge
 
 STATE = "optimisation.json"

@@ -16,7 +16,7 @@ from ...orchestration.record import Arm, Store
 from ...orchestration.transcript import Cast, Transcript
 from ...personas.jury import Seat
 from ...rubrics.scale import NOT_APPLICABLE
-from ..calibration.cross_validation import cross_validate
+from ..calibration.calibrator import cross_validate
 from ..calibration.labelled_scores import TooFewLabels, labelled_scores
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import check_ratings

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..audits.independence import LEAST, PairSums, correlation_matrix, effective_number
 from ..ratings.folds import cluster_numbers, groups_in
-from ..ratings.recordings import GIVEN, SWAPPED
-from ..statistics.effective_number import LEAST, PairSums, correlation_matrix, effective_number
+from ..ratings.published_data import GIVEN, SWAPPED
 from ..statistics.estimate import Estimate, undefined
 from ..statistics.jackknife import LOG, jackknife_spread
 from ..statistics.matrix import FloatArray, IntArray

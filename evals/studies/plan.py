@@ -21,8 +21,8 @@ from ...rubrics.yaml_files import Written
 from ..ratings.evidence import two_panels
 from ..ratings.folds import groups_in
 from ..ratings.people import load_ratings
+from ..ratings.published_data import Recording, llmbar, load_judgements, pandalm
 from ..ratings.question import Question, rubric_questions
-from ..ratings.recordings import Recording, llmbar, load_judgements, pandalm
 from .arms import CaseSplit, LeftOut, StudyArm, duplicate_names, listed_arms, split_cases, study_split
 from .checks import design_errors, rating_gaps, rubric_errors
 from .grid import Axes, axes_of, grid_arms

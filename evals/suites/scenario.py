@@ -26,7 +26,7 @@ from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import near_column, nearest, read_text
 from ...rubrics.rows import read_rows
 from ...rubrics.yaml_files import inner_errors, load_yaml, wrong
-from ..ratings.published_cases import READERS
+from ..ratings.published_data import READERS
 from .scorer import AnswerForm, AnyScorer, JudgedScorer, ScorerOptions, Seating, scorer, scorer_names
 
 _COLUMN = re.compile(r"\{([A-Za-z_][\w-]*)\}")

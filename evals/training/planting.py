@@ -18,9 +18,17 @@ from ...orchestration.record.private_files import write_atomically
 from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
+from .faults import (
+    find_fabrication,
+    find_negation,
+    find_number,
+    find_omission,
+    find_order,
+    find_repetition,
+    find_stigma,
+    find_term,
+)
 from .passages import Edit, FaultFinder, Material, Truth, passages
-from .sentence_faults import find_fabrication, find_omission, find_order, find_repetition
-from .word_faults import find_negation, find_number, find_stigma, find_term
 
 ATTRIBUTES = {
     "number": "accurate",

@@ -18,8 +18,8 @@ from ...rubrics.case import Case
 from ...rubrics.errors import VenireError
 from ..transcript import Transcript
 from . import redaction
-from .batches import Batches
 from .database import (
+    Batches,
     Database,
     Location,
     NoRun,

@@ -20,9 +20,8 @@ from venire.agents.model import CachedText, Message, Reply, Request, Sampling, d
 from venire.agents.prompting import brief
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear
-from venire.orchestration.record import batches
-from venire.orchestration.record.batches import Batches
-from venire.orchestration.record.database import merge_statements
+from venire.orchestration.record import database
+from venire.orchestration.record.database import Batches, merge_statements
 from venire.orchestration.run_session import infrequent_gc
 from venire.rubrics.ballot import ballot_shape, inline
 
@@ -149,7 +148,7 @@ def test_stopping_does_what_is_waiting() -> None:
 
 
 def test_few_jobs_wait_for_nobody_and_many_are_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "GATHER", 20.0)
+    monkeypatch.setattr(database, "GATHER", 20.0)
     at: list[float] = []
 
     def keep(jobs: list[int]) -> Sequence[int]:
@@ -162,7 +161,7 @@ def test_few_jobs_wait_for_nobody_and_many_are_gathered(monkeypatch: pytest.Monk
         for n in range(4):
             await work.submit(n)
         quiet = time.perf_counter() - started
-        monkeypatch.setattr(batches, "GATHER", 0.1)
+        monkeypatch.setattr(database, "GATHER", 0.1)
         until = time.perf_counter() + 0.6
         while time.perf_counter() < until:
             await asyncio.gather(*(work.submit(n) for n in range(200)))

@@ -22,7 +22,7 @@ from planted_run import FEVER, JURORS, RASH, SCRIPTS, ballot_line, planted_case,
 
 from venire.orchestration.reading.terminal import export_run
 from venire.rubrics.errors import VenireError
-from venire.web.site import write_site
+from venire.web.standalone import write_site
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -7,8 +7,8 @@ from pathlib import Path
 from inspector_server import InspectorServer
 from planted_run import planted_run
 
+from venire.evals.transcripts.aligners import lexical_alignment
 from venire.evals.transcripts.alignment import empty_alignment
-from venire.evals.transcripts.lexical import lexical_alignment
 from venire.evals.transcripts.talk import Talk, Utterance
 
 

@@ -15,10 +15,10 @@ import pytest
 from tiny_llama import write_tiny_llama
 
 from venire import Rubric
-from venire.agents.clients import bounded_schema, local, weights
+from venire.agents.clients import local, local_engine, weights
 from venire.agents.clients.adapters import SHIPPED
-from venire.agents.clients.bounded_schema import tighten
 from venire.agents.clients.local import LocalClient, connect
+from venire.agents.clients.local_engine import tighten
 from venire.agents.embedded.gguf_file import GGUFFile
 from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling
 from venire.personas.jury import ModelSettings
@@ -194,7 +194,7 @@ def test_a_ballot_has_the_asked_form_and_ends(provider: LocalClient, rubric: Rub
     reply = asyncio.run(provider.complete(asked("Was there a fever? It was 38.4.", schema=schema)))
 
     ballot: Any = ballot_shape(rubric, ["accurate"]).model_validate_json(reply.text)
-    assert 1 <= len(ballot.accurate.rationale) <= bounded_schema.TEXT
+    assert 1 <= len(ballot.accurate.rationale) <= local_engine.TEXT
     assert list(json.loads(reply.text)["accurate"]) == ["rationale", "evidence", "score"]
     assert reply.finish == "stop"
     assert reply.usd == 0.0

@@ -11,10 +11,9 @@ import pytest
 from tiny_llama import write_tiny_llama
 
 from venire.agents.clients import weights
-from venire.agents.embedded.drafting import Drafts
 from venire.agents.embedded.form import Form, form_of_schema
 from venire.agents.embedded.gguf_file import GGUFFile
-from venire.agents.embedded.language_model import LanguageModel
+from venire.agents.embedded.language_model import Drafts, LanguageModel
 from venire.agents.embedded.sampling import Sampler
 from venire.agents.embedded.tokenizer import Tokenizer
 

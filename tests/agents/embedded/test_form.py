@@ -10,11 +10,11 @@ import pytest
 
 from venire import Rubric
 from venire.agents.claims import ClaimsAnswer, checks_shape
-from venire.agents.clients.bounded_schema import tighten
+from venire.agents.clients.local_engine import tighten
 from venire.agents.embedded.form import Form, UnknownForm, form_of_schema
 from venire.agents.orchestrator import _decision_shape, _ledger_shape, _moderation_shape
 from venire.evals.optimising.reflection import Proposal
-from venire.evals.transcripts.model_aligner import AlignmentAnswer
+from venire.evals.transcripts.aligners import AlignmentAnswer
 from venire.orchestration.protocols.magentic_chat import ledger_schema
 from venire.orchestration.protocols.magentic_one import final_shape
 from venire.rubrics.ballot import Legal, ballot_schema, inline

@@ -9,7 +9,7 @@ from doc_blocks import blocks
 from shared_data import shared_file
 
 from venire.evals.audits.independence import effective_votes, independent_majority, votes_by_round
-from venire.evals.ratings.recordings import llmbar
+from venire.evals.ratings.published_data import llmbar
 
 
 def jury(rng: np.random.Generator, cases: int, jurors: int, shared: float) -> tuple[pd.DataFrame, pd.Series]:

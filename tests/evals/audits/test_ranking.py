@@ -9,6 +9,7 @@ from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
+from venire.evals.audits.ranking import rank_agreement, ranking
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
@@ -17,7 +18,6 @@ from venire.evals.report.section import Section
 from venire.evals.statistics.chance import concordance_statistic
 from venire.evals.statistics.correlation import stratified_spearman_statistic
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.ranks import rank_agreement, ranking
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 

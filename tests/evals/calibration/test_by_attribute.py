@@ -13,7 +13,7 @@ from calibration_worlds import RUBRIC, jury_evidence
 from command_line import venire
 
 from venire.evals.audits.rescoring import against_panel
-from venire.evals.calibration.cross_validation import CrossValidation, cross_validate
+from venire.evals.calibration.calibrator import CrossValidation, cross_validate
 from venire.evals.calibration.labelled_scores import labelled_scores
 from venire.evals.calibration.section import changes_table
 from venire.evals.comparison.comparison import comparison_sections

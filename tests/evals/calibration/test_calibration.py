@@ -10,9 +10,14 @@ import pytest
 from calibration_worlds import KIND, LIKERT, RUBRIC, harsh_jury, jury_evidence
 from shared_data import shared_file
 
-from venire.evals.calibration.calibrator import METHODS
+from venire.evals.calibration.calibrator import (
+    METHODS,
+    CrossValidation,
+    cross_validate,
+    enough,
+    learning_curve,
+)
 from venire.evals.calibration.changes import changes
-from venire.evals.calibration.cross_validation import CrossValidation, cross_validate, enough, learning_curve
 from venire.evals.calibration.curves import Curve
 from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
 from venire.evals.calibration.section import changes_table

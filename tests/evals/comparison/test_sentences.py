@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.comparison.contrasts import sentences
+from venire.evals.comparison.arm_tables import sentences
 from venire.evals.statistics.significance import signed_number
 from venire.evals.studies.deliberated_arms import weigh
 

@@ -12,8 +12,7 @@ from command_line import venire
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from venire.evals.metrics.against_people import risk_table
-from venire.evals.metrics.measuring import measure, read_pairs, read_scores
+from venire.evals.metrics.measuring import measure, read_pairs, read_scores, risk_table
 from venire.evals.metrics.metric import Metric, chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.statistics.roc import severity_tracking

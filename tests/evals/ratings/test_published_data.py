@@ -21,7 +21,7 @@ from shared_data import SHARED
 from venire import Jury, VenireError
 from venire.evals import Recording, analyse, compare, llmbar, load_judgements, pandalm
 from venire.evals.ratings.preferences import pair_votes
-from venire.evals.ratings.recordings import as_pairs, choice
+from venire.evals.ratings.published_data import as_pairs, choice
 from venire.evals.studies.juror_pool import pool_of
 from venire.evals.studies.juror_tables import position_bias
 from venire.evals.studies.jury_search import VoteCounter

@@ -10,8 +10,8 @@ import pytest
 from command_line import venire
 from openai_server import Call, Fault, ProviderServer
 
+from venire.evals.transcripts.aligners import ask_model
 from venire.evals.transcripts.alignment import Alignment, empty_alignment
-from venire.evals.transcripts.model_aligner import ask_model
 from venire.evals.transcripts.refinement import refine
 from venire.evals.transcripts.talk import Talk, Utterance
 from venire.rubrics.errors import ModelUnreachable

@@ -10,6 +10,7 @@ import pytest
 from shared_data import shared_file
 
 from venire.evals.transcripts.accuracy import AlignmentAccuracy, alignment_accuracy
+from venire.evals.transcripts.aligners import lexical_alignment
 from venire.evals.transcripts.alignment import (
     NOTHING,
     AlignedGroup,
@@ -22,7 +23,6 @@ from venire.evals.transcripts.alignment import (
     spoken_words,
     write_alignment,
 )
-from venire.evals.transcripts.lexical import lexical_alignment
 from venire.evals.transcripts.refinement import refine
 from venire.evals.transcripts.talk import Talk, Utterance, read_talk
 from venire.rubrics import InvalidFile, VenireError
