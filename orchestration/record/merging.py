@@ -51,18 +51,29 @@ def merge_runs(runs: Sequence[Location], output: Location) -> MergedRun:
             sources.append(open_database(run, write=False))
             if layout_version(sources[-1]) == 0:
                 raise no_run(sources[-1].name)
-        _refuse_differences(sources)
+        facts = _shared_facts(sources)
         target = open_database(output, write=True)
         sources.append(target)
         create_missing_tables(target)
+        # A merged run of redacted ones is redacted before it holds anything.
+        target.commit(
+            [
+                ("INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", fact)
+                for fact in facts.items()
+            ]
+        )
         return _copy(sources[:-1], target)
     finally:
         for database in sources:
             database.close()
 
 
-def _refuse_differences(sources: Sequence[Database]) -> None:
-    """Raises VenireError unless all runs are redacted or none is, none is a replay, and arms of one name were made alike."""
+def _shared_facts(sources: Sequence[Database]) -> dict[str, str]:
+    """What all runs say of themselves alike: how they are redacted, or nothing.
+
+    Raises:
+        VenireError: Some are redacted and some not, one is a replay, or arms of one name were not made alike.
+    """
     sql = "SELECT name, value FROM facts WHERE name <> 'trace_salt' AND name NOT LIKE 'batch %'"
     facts = [{str(name): str(value) for name, value in source.rows(sql)} for source in sources]
     for source, said in zip(sources, facts, strict=True):
@@ -82,6 +93,7 @@ def _refuse_differences(sources: Sequence[Database]) -> None:
                     f"{name} was not the same in {where} and {source.name}: {changes}",
                     remedy="merge runs of one rubric, jury and seed, or rename the jury of one and run it again",
                 )
+    return facts[0]
 
 
 def _copy(sources: Sequence[Database], target: Database) -> MergedRun:

@@ -12,9 +12,9 @@ import pytest
 from odd_replies import ballot, odd_reply
 
 from venire import Rubric
-from venire.agents.answers import UnusableAnswer, read_answer, without_thinking
+from venire.agents.answers import UnusableAnswer, legal_attributes, read_answer, refuses, without_thinking
 from venire.agents.model import Message
-from venire.agents.prompting import fence
+from venire.agents.prompting import fence, repair_request
 from venire.rubrics.ballot import ballot_shape
 
 SECONDS_A_MEGABYTE = 2.0
@@ -294,3 +294,116 @@ def test_an_answer_is_out_of_scale_only_where_nothing_but_scores_is_wrong(
 )
 def test_thinking_is_left_out(text: str, left: str) -> None:
     assert without_thinking(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("I cannot judge this.", True),
+        ("  I’m so sorry, no.", True),
+        ("As an AI model, I'm unable to say.", True),
+        ("The note says: I cannot judge this.", False),
+        ("I judge this well made.", False),
+        ("x" * 300 + " I cannot judge this.", False),
+        ("I will not rate it. {}", True),
+        ("I find no fault. I will not rate it. {}", False),
+        ("It is fine, though I cannot vote {}", True),
+        ("I cannot find a fault {}", False),
+        ("", False),
+        ("{}", False),
+    ],
+)
+def test_a_refusal_opens_the_answer_and_beside_braces_names_what_it_will_not_do(
+    text: str, refused: bool
+) -> None:
+    assert refuses(text) is refused
+
+
+def filler(values: int, length: int) -> str:
+    """A ballot with so many commas and brackets outside its strings, and at least so long."""
+    parts = json.loads(ballot())
+    parts["accurate"]["rationale"] = 'x, {[ \\ " ,' * (length // 12)
+    text = json.dumps(parts)
+    bare = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
+    more = values - sum(bare.count(mark) for mark in ",{[")
+    return text[:-1] + ", " + ", ".join(f'"k{n}": 0' for n in range(more)) + "}"
+
+
+def test_values_are_counted_outside_strings_and_only_in_long_answers(rubric: Rubric) -> None:
+    assert "more than 2000" not in failure(filler(2000, 9_000), rubric)[1]
+    assert "more than 2000" in failure(filler(2001, 9_000), rubric)[1]
+    tight = '{"a":[' + "1," * 3_900 + "1]}"
+    assert len(tight) < 8_000 and "more than 2000" not in failure(tight, rubric)[1]
+    assert "more than 2000" in failure(tight + " " * 8_000, rubric)[1]
+
+
+def test_a_lead_in_of_politeness_may_not_go_on_for_ever(rubric: Rubric) -> None:
+    polite = "Sure! " * 60
+    assert score(f"{polite} Here is my ballot: {ballot()}", rubric) == 4
+    assert "beside the JSON object" in failure(f"{polite * 2} Here is my ballot: {ballot()}", rubric)[1]
+    assert "beside the JSON object" in failure(f"{ballot()} {'thank you ' * 50}", rubric)[1]
+
+
+@pytest.mark.parametrize(
+    ("messages", "quoted"),
+    [
+        ((Message("user", fence("text", "output", ballot(5), "c0de")),), True),
+        ((Message("user", "", fence("text", "output", ballot(5), "c0de")),), True),
+        ((Message("system", fence("text", "output", ballot(5), "c0de")),), True),
+        ((Message("user", f"Fill in this form: {ballot(5)}"),), False),
+        ((Message("assistant", fence("text", "answer", ballot(5), "c0de")),), False),
+        ((*repair_request(ballot(5), "wrong", "c0de"),), False),
+        ((Message("user", fence("text", "output", ballot(4), "c0de")),), False),
+        ((), False),
+    ],
+)
+def test_only_what_others_wrote_between_markers_can_be_quoted(
+    rubric: Rubric, messages: tuple[Message, ...], quoted: bool
+) -> None:
+    try:
+        read_answer(ballot(5), ballot_shape(rubric), messages)
+    except UnusableAnswer as unusable:
+        assert quoted and "quotation" in unusable.failure.detail
+    else:
+        assert not quoted
+
+
+def test_what_is_wrong_is_told_with_its_place_what_was_given_and_how_the_answer_began(rubric: Rubric) -> None:
+    text = ballot()
+    assert "accurate.score: " in failure(text.replace('"score": 4', '"score": 9', 1), rubric)[1]
+    assert "(given 'high')" in failure(text.replace('"score": 4', '"score": "high"', 1), rubric)[1]
+    assert "(given True)" in failure(text.replace('"score": 4', '"score": true', 1), rubric)[1]
+    assert "given" not in failure(text.replace('"score": 4', f'"score": "{"x" * 60}"', 1), rubric)[1]
+    assert "given" not in failure(text.replace('"score": 4', f'"score": {9**99}', 1), rubric)[1]
+    assert "given" not in failure(text.replace('"score": 4', '"score": [1]', 1), rubric)[1]
+    began = failure("word  " * 100, rubric)[1]
+    assert "the answer began: 'word word" in began and len(began) < 300
+    many = failure(json.dumps({f"k{n}": 1 for n in range(20)}), rubric)[1]
+    assert many.count("; ") == 5
+    cut = failure("I'm sorry. " + "x" * 500, rubric)
+    assert cut[0] == "refused" and cut[1].startswith("I'm sorry.") and len(cut[1]) == 300
+
+
+def test_of_an_illegal_answer_what_is_legal_alone_is_kept_and_the_rest_says_why(rubric: Rubric) -> None:
+    vote = {"rationale": "It holds.", "evidence": [], "score": 4}
+    shapes = {name: ballot_shape(rubric, [name]) for name in rubric.names}
+    first, second = rubric.names[:2]
+    others = dict.fromkeys(rubric.names[2:], vote)
+
+    def split(fields: dict[str, object], shown: str = "", **check: object) -> tuple[list[str], dict[str, tuple[str, str]]]:  # fmt: skip
+        legal, gone = legal_attributes({**others, **fields}, shapes, asked(shown), **check)  # type: ignore[arg-type]
+        kept = [name for part in legal for name in type(part).model_fields if name not in others]
+        return kept, {each.attribute: (each.reason, each.detail) for each in gone}
+
+    assert split({first: vote, second: vote}) == ([first, second], {})
+    kept, gone = split({first: {**vote, "score": 9}, second: vote})
+    assert kept == [second] and gone[first][0] == "out_of_scale" and "given 9" in gone[first][1]
+    kept, gone = split({second: vote})
+    assert kept == [second] and gone[first][0] == "unparsable"
+    kept, gone = split({first: {**vote, "rationale": 3}, second: None})
+    assert kept == [] and [reason for reason, _ in gone.values()] == ["unparsable"] * 2
+    # Each part is held against the case by itself.
+    kept, gone = split({first: {**vote, "rationale": "Mine."}, second: vote}, shown=json.dumps(vote))
+    assert kept == [first] and "quotation" in gone[second][1]
+    kept, gone = split({first: vote, second: vote}, check=lambda part: "unmoved" if first in type(part).model_fields else None)  # fmt: skip
+    assert kept == [second] and gone == {first: ("unparsable", "unmoved")}

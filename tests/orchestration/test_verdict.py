@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from written_transcripts import abstained, cast, transcript_of
 
-from venire import Jury, Rubric, Stop, Transcript, Verdict
+from venire import Case, Jury, Rubric, Stop, Transcript, VenireError, Verdict
 from venire.agents.orchestrator import Finding
-from venire.orchestration.acceptance import confidence, escalation_reason, signals
-from venire.orchestration.transcript import AnyEntry, Checked, Decided, Extracted, Said
-from venire.orchestration.verdict import Outcome, outcome_signals, tallies, verdict
+from venire.orchestration.acceptance import (
+    confidence,
+    escalation_reason,
+    judged_by,
+    refuse_other_jury,
+    signals,
+)
+from venire.orchestration.transcript import AnyEntry, Checked, Controlled, Decided, Extracted, Said
+from venire.orchestration.verdict import Outcome, as_written, outcome_signals, tallies, verdict
 from venire.personas.options import AcceptanceRule
 from venire.rubrics.claim import Check, Claim
 from venire.rubrics.scale import NOT_APPLICABLE, Value
@@ -144,6 +150,45 @@ def test_the_last_vote_of_each_juror_counts() -> None:
         [cast("a", {"accurate": 4}, round=2, purpose="revision")],
     )["accurate"]
     assert (found.value, found.votes) == (4.5, 2)
+
+
+def test_a_confederates_votes_are_read_and_never_counted() -> None:
+    seats = [{"name": name, "model": "scripted", "confederate": name == "b"} for name in "abc"]
+    jury = Jury.model_validate({"name": "j", "seats": seats, "quorum": 2})
+    votes: list[AnyEntry] = [cast("a", {"accurate": 2}), cast("b", {"accurate": 5}), cast("c", {"accurate": 3})]  # fmt: skip
+    found = counted(votes, jury=jury)["accurate"]
+
+    assert (found.value, found.votes, found.spread, found.support) == (2.5, 2, 1, 1.0)
+    assert found.dissent == ()
+    # With one vote that counts there is no quorum of two.
+    assert counted(votes[:2], jury=jury)["accurate"].status == "hung"
+    assert set(tallies(transcript_of(votes), RUBRIC, jury)[0].cast) == {"a", "c"}
+
+
+def test_a_swapped_pair_is_told_as_its_row_has_it_in_every_part() -> None:
+    finding = Finding(attribute="accurate", value=2, rationale="since", weighed=("a",))
+    control = Controlled(round=2, juror="a", of="1/a", condition="alone", draw=0, votes=cast("a", {"accurate": 3}).ballot.votes)  # fmt: skip
+    made = counted(
+        [cast("a", {"accurate": 1, "colour": "red"}), cast("b", {"accurate": 5, "colour": "red"})],
+        [Decided(round=1, findings=(finding,)), control],
+        count="decision",
+    )
+    made = made.model_copy(update={"derived": {"overall": 0.25}})
+    case = Case.from_row({"id": "c", "output_a": "one", "output_b": "two"})
+    straight, swapped = (case.model_copy(update={"swapped": flag}) for flag in (False, True))
+    told = as_written(made, swapped)
+
+    assert as_written(made, straight) is made
+    assert (told["accurate"].value, told["colour"].value, told["risk"].value) == (-2, "red", None)
+    assert [each.value for each in told["accurate"].dissent] == [-1, -5]
+    assert [[vote.value for vote in entry.ballot.votes] for entry in told.transcript.ballots] == [
+        [-1, "red"],
+        [-5, "red"],
+    ]
+    _, _, decided, controlled = told.transcript.entries
+    assert isinstance(decided, Decided) and [f.value for f in decided.findings] == [-2]
+    assert isinstance(controlled, Controlled) and [v.value for v in controlled.votes] == [-3]
+    assert told.derived == {"overall": -0.25} and as_written(told, swapped) == made
 
 
 def test_the_orchestrators_decision_stands_under_its_rule_and_its_reasons_are_kept() -> None:
@@ -293,6 +338,78 @@ def test_signals_are_shares_of_votes_quotes_and_seats_and_confidence_their_weigh
     assert confidence({}) == 0
     words = signals(transcript, "colour", RUBRIC.scale_of("colour"), support=None, spread=1, seats=4)
     assert words == {"turnout": 0.0}
+
+
+def test_whose_first_vote_stands_goes_by_the_attribute_and_not_by_one_that_did_not_apply() -> None:
+    first = [cast("a", {"accurate": 2, "risk": NOT_APPLICABLE}), cast("b", {"accurate": 4, "risk": 5})]
+    later = [cast("a", {"risk": 3}, round=2), cast("b", {"risk": 1}, round=2)]
+    transcript = transcript_of(first, later)
+
+    def steadiness(attribute: str) -> float:
+        found = signals(transcript, attribute, RUBRIC.scale_of(attribute), support=1, spread=0, seats=2)
+        return found["steadiness"]
+
+    assert (steadiness("accurate"), steadiness("risk")) == (1.0, 0.5)
+
+
+SEAT = {"name": "a", "model": "server/m", "temperature": 0.5, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({"model": "server/n"}, True),
+        ({"temperature": 0.6}, True),
+        ({"top_p": 0.5}, True),
+        ({"max_tokens": 9}, True),
+        ({"seed": 2}, True),
+        ({"params": {"reasoning_effort": "low"}}, True),
+        ({"persona": "high-scoring"}, True),
+        ({"alternates": ["server/o"]}, True),
+        ({"base_url": "http://127.0.0.1:9/v1"}, False),
+        ({"api_key_env": "KEY"}, False),
+        ({"timeout": 7}, False),
+        ({"context": 999}, False),
+    ],
+)
+def test_a_seat_is_another_juror_by_what_it_answers_with_and_not_by_where_it_stands(
+    change: dict[str, object], differs: bool
+) -> None:
+    def jury(**fields: object) -> Jury:
+        return Jury.model_validate({"name": "j", "seats": [{**SEAT, **fields}], "orchestrator": {"model": "server/m"}})  # fmt: skip
+
+    then, now = judged_by(jury(), RUBRIC), judged_by(jury(**change), RUBRIC)
+    rule = AcceptanceRule.model_validate({"risk": 0.1, "delta": 0.1, "arm": "j", "judged_by": then, "attributes": {}})  # fmt: skip
+    assert (then.seats != now.seats) is differs
+    assert then.model_copy(update={"seats": {}}) == now.model_copy(update={"seats": {}})
+    if differs:
+        with pytest.raises(VenireError, match="seat a changed since"):
+            refuse_other_jury(rule, now, presided=True)
+    else:
+        refuse_other_jury(rule, now, presided=True)
+
+
+def test_a_rule_is_refused_for_another_rubric_protocol_or_orchestrator_where_one_presides() -> None:
+    jury = bench("a", orchestrator={"model": "server/m"}, quorum=1)
+    then = judged_by(jury, RUBRIC)
+    rule = AcceptanceRule.model_validate({"risk": 0.1, "delta": 0.1, "arm": "j", "judged_by": then, "attributes": {}})  # fmt: skip
+
+    def refused(now: Jury, rubric: Rubric = RUBRIC, *, presided: bool = True) -> str:
+        try:
+            refuse_other_jury(rule, judged_by(now, rubric), presided=presided)
+        except VenireError as error:
+            return error.problem.partition(": ")[2]
+        return ""
+
+    assert refused(jury) == refused(jury.model_copy(update={"name": "k", "description": "x"})) == ""
+    assert refused(jury, RUBRIC.model_copy(update={"version": 2})) == "the rubric changed since"
+    assert "the protocol" in refused(jury.under("delphi"))
+    assert "the protocol" in refused(jury.model_copy(update={"tolerance": 1.0}))
+    other = bench("a", orchestrator={"model": "server/n"}, quorum=1)
+    assert refused(other) == "the orchestrator changed since" and refused(other, presided=False) == ""
+    assert refused(bench("a", "b", quorum=1, orchestrator={"model": "server/m"})) == "seat b changed since"
+    assert then.prompts and judged_by(jury, RUBRIC, {"prompts": "old"}).prompts == "old"
+    assert judged_by(jury, RUBRIC, {"adapters": {"a": "hash"}}).adapters != then.adapters == ""
 
 
 def test_the_signals_of_repeats_count_each_as_a_seat() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from venire import Jury, VenireError
 from venire.agents.orchestrator import Finding
 from venire.orchestration.counting import Tally, counting_rule
-from venire.orchestration.counting.averages import mode, trimmed_mean
+from venire.orchestration.counting.averages import majority_preference, mode, trimmed_mean
 from venire.orchestration.counting.dawid_skene import (
     SMOOTHING,
     Learned,
@@ -47,6 +47,25 @@ def tally_of(cast: dict[str, Value], scale: Scale = FIVE, *, case: str = "c", fi
 def counted(name: str, one: Tally, run: list[Tally] | None = None) -> tuple[Value | None, str]:
     found = counting_rule(name).over(run or [one])(one)
     return found.value, found.method
+
+
+@pytest.mark.parametrize(
+    ("votes", "preferred"),
+    [
+        ((-1, -1, 1), -1),
+        ((-2, -2, 1, 1), 0),
+        ((-1, -1, 1, 2, 2), 2),
+        ((-2, -2, -1, 1, 1), -2),
+        ((-1, 0, 1), 0),
+        ((-2, -1), 0),
+        ((-2, -2, -1, -1, 0), -1),
+    ],
+)
+def test_of_preferences_as_common_the_one_nearest_the_median_counts_and_between_two_as_near_neither(
+    votes: tuple[int, ...], preferred: int
+) -> None:
+    assert majority_preference(votes) == preferred
+    assert majority_preference([-vote for vote in votes]) == -preferred
 
 
 @pytest.mark.parametrize(

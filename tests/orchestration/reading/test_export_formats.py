@@ -1,11 +1,15 @@
-"""Export formats are looked up by entry point: venire's own, and those of other packages."""
+"""Export formats: looked up by entry point, venire's own and those of other packages; and what a run is in each."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 from pathlib import Path
 
+import networkx as nx
 import pytest
+from command_line import venire
 from installed_packages import on_the_path, put_package
 from planted_run import SCRIPTS, planted_run
 
@@ -57,3 +61,64 @@ def test_an_unknown_format_is_told_with_the_nearest_one() -> None:
         export_format("jsnol")
 
     assert error.value.remedy.startswith("did you mean 'jsonl'?")
+
+
+def test_a_run_exports_as_one_graph(tmp_path: Path) -> None:
+    planted_run(tmp_path)
+    for form in ("graphml", "json", "dot"):
+        ended = venire("export", "run", "--to", form, "-o", f"out.{form}", cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+    one = venire("export", "run", "--to", "graphml", "--case", "calm", "--arm", "stances", cwd=tmp_path)
+
+    whole = nx.read_graphml(tmp_path / "out.graphml", force_multigraph=True)
+    single = nx.parse_graphml(one.stdout, force_multigraph=True)
+    assert sum(node["kind"] == "case" for _, node in whole.nodes(data=True)) == len(SCRIPTS)
+    assert (tmp_path / "out.graphml").read_text().count("<graph ") == 2
+    assert "stances/persuaded/verdict/accurate" in whole
+    assert sum(node["kind"] == "case" for _, node in single.nodes(data=True)) == 1
+    drawing = (tmp_path / "out.dot").read_text()
+    assert re.findall(r"^digraph (.*) {$", drawing, re.M) == ['"stances"', '"single"']
+    assert drawing.count("subgraph cluster_") == 2 * len(SCRIPTS)
+
+
+def test_lines_hold_ledgers_and_decisions(tmp_path: Path) -> None:
+    planted_run(tmp_path)
+    ended = venire("export", "run", "--to", "jsonl", "--arm", "stances", cwd=tmp_path)
+    found = {line["case"]: line for line in map(json.loads, ended.stdout.splitlines())}["overruled"]
+
+    assert found["ledgers"][0]["saw"] == ["1/high", "1/low", "1/middle"]
+    assert found["ledgers"][0]["disputes"][0]["attribute"] == "accurate"
+    (finding,) = found["decisions"][-1]["findings"]
+    ballots = {ballot["entry"] for ballot in found["ballots"]}
+    assert set(finding["weighed_entries"]) <= ballots
+    assert (
+        {entry.partition("/")[2] for entry in finding["weighed_entries"]}
+        == set(finding["weighed"])
+        == {"high", "low", "middle"}
+    )
+
+
+def test_parquet_holds_an_outcome_a_row(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="an extra")
+    import pandas as pd
+
+    planted_run(tmp_path)
+    ended = venire("export", "run", "--to", "parquet", "-o", "out.parquet", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    found = pd.read_parquet(tmp_path / "out.parquet")
+
+    assert set(found["arm"]) == {"stances", "single"}
+    assert found.loc[found["status"] == "hung", "value"].isna().all()
+    assert found["value"].dtype == float
+
+
+def test_an_unknown_case_or_format_is_two_lines_and_status_two(tmp_path: Path) -> None:
+    planted_run(tmp_path, {"calm": SCRIPTS["calm"]})
+    for options in (
+        ("--to", "graphml", "--case", "clam"),
+        ("--to", "docx"),
+        ("--to", "html", "--case", "clam"),
+    ):
+        ended = venire("export", "run", *options, cwd=tmp_path)
+        assert ended.returncode == 2
+        assert len(ended.stderr.strip().splitlines()) == 2
