@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from ..rubrics.ballot import Vote, inline
 from ..rubrics.case import Case, Exhibit, Label, coin
+from ..rubrics.errors import WORD_JOINER
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value
 from .instructions import attempts_to_instruct
@@ -130,12 +131,12 @@ def fence(kind: str, name: str, text: str, code: str) -> str:
 
 
 def neutralise(text: str, code: str) -> str:
-    """`text` with a space in everything that could pass for a marker, and without the code of ours.
+    """`text` with an invisible character in everything that could pass for a marker, and without the code of ours.
 
     A case cannot contain the code, which is made from it; a model that has read a prompt can repeat it.
     """
     if "[" in text or "<" in text or "]" in text or "|||" in text or not text.isascii():
-        text = _MARKERS.sub(lambda found: found.group() + ("" if found["ordinary"] else " "), text)
+        text = _MARKERS.sub(lambda found: found.group() + ("" if found["ordinary"] else WORD_JOINER), text)
     return re.sub(re.escape(code), "(code)", text, flags=re.IGNORECASE) if code in text.lower() else text
 
 

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from ..agents.budget import Meter
 from ..personas.jury import Jury
+from ..rubrics.ballot import fold_quote
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import Value
 from .transcript import Cast, Ledger, Standing, Stop, Transcript
@@ -262,7 +263,7 @@ def moved(transcript: Transcript, number: int) -> bool:
     """Whether a vote changed in round `number`, or a quote was found that nobody had cited before."""
     before = transcript.standing(before_round=number)
     cited = {
-        (vote.attribute, quote.text.casefold())
+        (vote.attribute, fold_quote(quote.text))
         for entry in transcript.ballots
         if entry.round < number
         for vote in entry.ballot.votes
@@ -273,7 +274,7 @@ def moved(transcript: Transcript, number: int) -> bool:
             held = before.get(vote.attribute, {}).get(entry.speaker)
             if held is None or held.vote.value != vote.value:
                 return True
-            if any(q.found and (vote.attribute, q.text.casefold()) not in cited for q in vote.evidence):
+            if any(q.found and (vote.attribute, fold_quote(q.text)) not in cited for q in vote.evidence):
                 return True
     return False
 

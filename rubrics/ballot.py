@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
 
 from .case import Exhibit
+from .errors import WORD_JOINER
 from .rubric import Rubric
 from .scale import NOT_APPLICABLE, Value
 
@@ -253,12 +254,16 @@ def inline(shape: type[BaseModel]) -> Schema:
 
 def find_quote(text: str, exhibits: Iterable[Exhibit]) -> Quote:
     """`text` and the exhibit it stands in, compared with white space and case folded and quotation marks at its ends ignored."""
-    folded_quote = _fold(text).strip(_EDGES)
-    if folded_quote:
+    if folded := fold_quote(text):
         for exhibit in exhibits:
-            if folded_quote in _fold_exhibit(exhibit.text):
+            if folded in _fold_exhibit(exhibit.text):
                 return Quote(text=text, exhibit=exhibit.name)
     return Quote(text=text, exhibit=None)
+
+
+def fold_quote(text: str) -> str:
+    """What two quotes of the same words have in common: white space and case folded, no quotation marks at the ends."""
+    return _fold(text).strip(_EDGES)
 
 
 def find_span(quote: str, text: str) -> tuple[int, int] | None:
@@ -268,19 +273,13 @@ def find_span(quote: str, text: str) -> tuple[int, int] | None:
         return None
     if (at := text.find(stripped)) != -1:
         return at, at + len(stripped)
-    words = (re.escape(word) for word in _BREAK.sub("", stripped).split())
-    pattern = _AFTER_BREAK.sub(r"\1\\s*", r"\s+".join(words))
-    match = re.search(pattern, text, re.IGNORECASE)
+    words = (re.escape(word) for word in stripped.replace(WORD_JOINER, "").split())
+    match = re.search(r"\s+".join(words), text, re.IGNORECASE)
     return match.span() if match else None
 
 
-_BREAK = re.compile(r"(?<=[<>\[\]~|\u25c1\uff3b\u3010\u27e6]) ")
-"""The space with which a prompt breaks what could pass for a marker: whoever quotes from it repeats it."""
-_AFTER_BREAK = re.compile(r"(\\?[<>\[\]~|\u25c1\uff3b\u3010\u27e6])(?:\\s\+)?")
-
-
 def _fold(text: str) -> str:
-    return _BREAK.sub("", _SPACE.sub(" ", text)).casefold()
+    return _SPACE.sub(" ", text.replace(WORD_JOINER, "")).casefold()
 
 
 @lru_cache(maxsize=512)

@@ -57,11 +57,14 @@ def files_remedy(otherwise: str, error: OSError | None = None) -> str:
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _LONGEST = 2000
+WORD_JOINER = "\N{WORD JOINER}"
+"""Breaks what could pass for a special token in a prompt, and is not seen: a model that quotes from the prompt may repeat it."""
 
 
 def without_controls(text: str) -> str:
     """The text with control, invisible and bidi characters replaced: no terminal obeys what is left."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\t", " "))
+    text = text.replace("\r\n", "\n").replace("\t", " ").replace(WORD_JOINER, "")
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def safe(text: str) -> str:

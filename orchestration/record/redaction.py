@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...rubrics.ballot import find_quote
+from ...rubrics.ballot import find_quote, fold_quote
 from ...rubrics.case import Case, Exhibit
 from ...rubrics.errors import VenireError
 from ..transcript import CLERK, Transcript
@@ -114,7 +114,7 @@ def _marker(secret: str) -> Mark:
     key = hashlib.sha256(f"marks {secret}".encode("utf-8", "surrogatepass")).digest()
 
     def mark(text: str) -> str:
-        words = text.casefold().encode("utf-8", "surrogatepass")
+        words = fold_quote(text).encode("utf-8", "surrogatepass")
         return f"[withheld {hashlib.blake2b(words, key=key, digest_size=8).hexdigest()}]"
 
     return mark

@@ -258,6 +258,7 @@ def test_a_broken_token_is_still_quoted_from_its_source() -> None:
         source = f"Before {token} after."
         shown = neutralise(source, "c0de")
         assert token not in shown
+        assert shown.replace("\N{WORD JOINER}", "") == source
         assert find_quote(shown, [Exhibit(name="output", text=source)]).found
         assert find_span(shown, source) == (0, len(source) - 1)
 

@@ -103,6 +103,7 @@ def again(*entries: Cast) -> Transcript:
         ("accurate", {"a rash": IN_THE_SOURCE}, True),
         ("accurate", {"a rash": IN_NO_TEXT}, False),
         ("accurate", {"FEVER": IN_THE_SOURCE}, False),
+        ("accurate", {"\u201cFe\u2060ver\u201d,\n": IN_THE_SOURCE}, False),
         ("accurate", {"made up": IN_NO_TEXT, "a rash": IN_THE_SOURCE}, True),
         ("accurate", {}, False),
     ],

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
+from ....rubrics.ballot import fold_quote
 from ....rubrics.errors import count_words
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value, value_words
@@ -174,7 +175,7 @@ def _test(by_juror: Mapping[str, tuple[Step, ...]], value: Value) -> Test:
     argued = [*challenges, *(step for step in later if step.vote.value != value)]
     if not argued:
         return "unchallenged"
-    before = {q.text.casefold() for steps in by_juror.values() for q in steps[0].vote.evidence if q.found}
+    before = {fold_quote(q.text) for steps in by_juror.values() for q in steps[0].vote.evidence if q.found}
     against = _quotes_found(argued) - before
     if not against:
         return "empty challenge"
@@ -183,7 +184,7 @@ def _test(by_juror: Mapping[str, tuple[Step, ...]], value: Value) -> Test:
 
 
 def _quotes_found(steps: list[Step]) -> set[str]:
-    return {quote.text.casefold() for step in steps for quote in step.vote.evidence if quote.found}
+    return {fold_quote(quote.text) for step in steps for quote in step.vote.evidence if quote.found}
 
 
 class Overruling(NamedTuple):

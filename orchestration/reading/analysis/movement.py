@@ -7,7 +7,7 @@ from functools import wraps
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from ....rubrics.ballot import Vote, find_quote
+from ....rubrics.ballot import Vote, find_quote, fold_quote
 from ....rubrics.case import Exhibit
 from ....rubrics.scale import Value
 from ...counting import median, mode
@@ -216,8 +216,8 @@ def _grounds(move: Move, own: Sequence[Step], seen: Sequence[Step]) -> tuple[str
         cited += [text for text in read if find_quote(text, words).found]
     if not cited:
         return ()
-    known = {quote.text.casefold() for step in own if step.at < move.at for quote in step.vote.evidence}
-    return tuple(dict.fromkeys(text for text in cited if text.casefold() not in known))
+    known = {fold_quote(quote.text) for step in own if step.at < move.at for quote in step.vote.evidence}
+    return tuple(dict.fromkeys(text for text in cited if fold_quote(text) not in known))
 
 
 def conformity(transcript: Transcript, among: Sequence[Influence] | None = None) -> tuple[Influence, ...]:
