@@ -108,6 +108,8 @@ TOKENS = [
     "<ctrl99>",
     ">>QUESTION<<",
     "|||EMAIL_ADDRESS|||",
+    "<|turn>",
+    "<channel|>",
 ]
 """Special tokens of seventy chat formats."""
 ORDINARY = (
