@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from venire import Transcript
+from venire import Case, Jury, Rubric, Store, Transcript
 from venire.agents.cost import Receipt
-from venire.orchestration.transcript import Abstained, AnyEntry, Cast, Purpose
+from venire.orchestration.runner import case_fingerprint
+from venire.orchestration.transcript import Abstained, AnyEntry, Cast, Purpose, Stop
 from venire.rubrics.ballot import AbstainedAttribute, Abstention, AbstentionReason, Ballot, Quote, Vote
 from venire.rubrics.scale import Value
 
@@ -59,3 +62,38 @@ def transcript_of(*steps: Iterable[AnyEntry], seats: tuple[str, ...] | None = No
     for step in made:
         transcript = transcript.add(step)
     return transcript
+
+
+Votes = Mapping[str, Mapping[str, Mapping[str, Value]]]
+"""By case and juror, the votes by attribute; a juror without any abstains."""
+
+
+def written_run(folder: Path, rubric: Rubric, cases: Iterable[Case], arms: Mapping[str, Votes]) -> Path:
+    """A run in which panels cast these votes, counted by their median, without a model and without a process of its own."""
+
+    async def write() -> None:
+        store = Store.create(folder)
+        for name, votes in arms.items():
+            seats = list(dict.fromkeys(juror for cast_votes in votes.values() for juror in cast_votes))
+            jury = Jury.model_validate(
+                {
+                    "name": name,
+                    "protocol": "panel",
+                    "count": "median",
+                    "seats": [{"name": seat, "model": "scripted/none"} for seat in seats],
+                }
+            )
+            manifest = {"rubric": rubric.model_dump(mode="json"), "jury": jury.model_dump(mode="json")}
+            arm = await store.add_arm(name, name, manifest)
+            for position, case in enumerate(cases):
+                step = [
+                    cast(juror, values) if values else abstained(juror, *rubric.names)
+                    for juror, values in votes[case.id].items()
+                ]
+                transcript = Transcript(case=case.id, arm=name, protocol="panel", seats=tuple(seats))
+                heard = transcript.add(step).with_stop(Stop(reason="complete"))
+                await store.add(arm, case, case_fingerprint(case), heard, position=position)
+        await store.close()
+
+    asyncio.run(write())
+    return folder

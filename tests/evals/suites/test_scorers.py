@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from command_line import venire
 from shared_data import shared_file
 
 from venire import VenireError
-from venire.evals.statistics.proportion import wilson
-from venire.evals.suites.scenario import load_scenario, load_scenario_cases
-from venire.evals.suites.scored_systems import load_outputs, mean_score, score_outputs
-from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, Scorer, scorer, scorer_names
+from venire.evals.suites.scenario import load_scenario
+from venire.evals.suites.scored_systems import mean_score
+from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, scorer, scorer_names
 from venire.evals.suites.scorers.choice import read_choice
 from venire.evals.suites.scorers.number_range import read_number
 
@@ -320,19 +317,6 @@ def test_recorded_outputs_are_scored_with_baselines_beside(tmp_path: Path) -> No
     assert board["systems"]["careful"]["macro"] == 0.5
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
-def test_a_scorer_that_has_no_value_is_told_so_and_never_counted_as_zero(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float | None
-) -> None:
-    hollow = Scorer("hollow", "", lambda answers, form, options: [CaseScore("scored", value)] * len(answers))
-    monkeypatch.setattr("venire.evals.suites.scenario.scorer", lambda name: hollow)
-    write_scenario(tmp_path, [{"id": "1", "target": "yes"}], [{"case": "1", "system": "a", "output": "yes"}])
-    scenario = load_scenario(tmp_path / "research.yaml")
-    cases = load_scenario_cases(scenario)
-    with pytest.raises(VenireError, match="the scorer hollow gives case 1 the status scored and the value"):
-        score_outputs(scenario, cases, load_outputs(tmp_path / "outputs.jsonl", scenario, cases))
-
-
 @pytest.mark.parametrize(
     ("change", "problem", "line"),
     [
@@ -355,14 +339,6 @@ def test_a_wrong_scenario_is_refused_with_its_line(
     assert problem in str(error.value) and line in str(error.value)
 
 
-def test_outputs_that_match_nothing_are_refused(tmp_path: Path) -> None:
-    write_scenario(tmp_path, [{"id": "1", "target": "yes"}], [{"case": "2", "system": "a", "output": "yes"}])
-    ended = venire("suite", "score", "research.yaml", "outputs.jsonl", cwd=tmp_path)
-
-    assert ended.returncode == 2
-    assert "match none of its cases" in ended.stderr and len(ended.stderr.splitlines()) == 2
-
-
 def test_the_constant_answer_to_pubmedqa(tmp_path: Path) -> None:
     truth = json.loads(shared_file("pubmedqa/test_ground_truth.json").read_text())
     cases = [{"id": name, "target": answer} for name, answer in truth.items()]
@@ -370,17 +346,3 @@ def test_the_constant_answer_to_pubmedqa(tmp_path: Path) -> None:
     ended = venire("suite", "score", "research.yaml", "outputs.jsonl", "--json", cwd=tmp_path)
 
     assert json.loads(ended.stdout)["baseline"]["constant"] == pytest.approx(0.552)
-
-
-def test_the_interval_of_a_mean_score_has_the_standard_error_of_a_weighted_mean() -> None:
-    values, weights = np.array([0.0, 1.0, 1.0, 0.5, 1.0, 0.25]), np.array([1.0, 1.0, 2.0, 1.0, 3.0, 1.0])
-    scores = [CaseScore("scored", 1 + 4 * v, w) for v, w in zip(values, weights, strict=True)]
-    for used, given in ((weights, scores), (np.ones(6), [replace(score, weight=1.0) for score in scores])):
-        mean = np.average(values, weights=used)
-        error = np.sqrt(6 / 5 * ((used / used.sum() * (values - mean)) ** 2).sum())
-        low, high = wilson(float(mean), float(mean * (1 - mean) / error**2), 0.95)
-        found = mean_score([*given, CaseScore("failed"), CaseScore("hung")], (1.0, 5.0))
-        assert (found.value, found.low, found.high) == pytest.approx(
-            (1 + 4 * mean, 1 + 4 * low, 1 + 4 * high)
-        )
-        assert found.n == 6

@@ -1,0 +1,250 @@
+"""What a suite's systems score: means on the scenario's scale, counted by hand, with baselines and what is missing beside them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from venire import VenireError
+from venire.evals.statistics.proportion import wilson
+from venire.evals.suites.scenario import Scenario, ScenarioCase
+from venire.evals.suites.scored_systems import (
+    METHOD,
+    Outputs,
+    load_outputs,
+    mean_score,
+    score_outputs,
+    scored_scenario,
+)
+from venire.evals.suites.scorer import CaseScore, Scorer
+
+
+def scenario(**fields: Any) -> Scenario:
+    asked = {"name": "mine", "score": "choice", "answer": {"kind": "choice", "of": ["yes", "no", "maybe"]}}
+    return Scenario.model_validate({**asked, **fields})
+
+
+def cases(*targets: Any, columns: Sequence[Mapping[str, Any]] = ()) -> list[ScenarioCase]:
+    own = [*columns, *({} for _ in range(len(targets) - len(columns)))]
+    return [ScenarioCase(id=str(n), target=target, columns=dict(row)) for n, (target, row) in enumerate(zip(targets, own, strict=True))]  # fmt: skip
+
+
+def outputs(**by_system: Sequence[str]) -> Outputs:
+    return Outputs({name: {str(n): text for n, text in enumerate(texts)} for name, texts in by_system.items()}, (), 0)  # fmt: skip
+
+
+def test_the_interval_of_a_mean_score_has_the_standard_error_of_a_weighted_mean() -> None:
+    values, weights = np.array([0.0, 1.0, 1.0, 0.5, 1.0, 0.25]), np.array([1.0, 1.0, 2.0, 1.0, 3.0, 1.0])
+    scores = [CaseScore("scored", 1 + 4 * v, w) for v, w in zip(values, weights, strict=True)]
+    for used, shown in ((weights, scores), (np.ones(6), [replace(score, weight=1.0) for score in scores])):
+        mean = np.average(values, weights=used)
+        error = np.sqrt(6 / 5 * ((used / used.sum() * (values - mean)) ** 2).sum())
+        low, high = wilson(float(mean), float(mean * (1 - mean) / error**2), 0.95)
+        found = mean_score([*shown, CaseScore("failed"), CaseScore("hung")], (1.0, 5.0))
+        assert (found.value, found.low, found.high) == pytest.approx(
+            (1 + 4 * mean, 1 + 4 * low, 1 + 4 * high)
+        )
+        assert (found.n, found.method) == (6, METHOD)
+
+
+# Wilson's interval of 8 of 10, 0 of 10 and 10 of 10, as statsmodels' proportion_confint(method="wilson") has them.
+WILSON = {
+    8: (0.490162471536642, 0.943317848545625),
+    0: (0.0, 0.277532799862889),
+    10: (0.722467200137111, 1.0),
+}
+
+
+@pytest.mark.parametrize("right", WILSON)
+def test_of_right_and_wrong_answers_the_interval_is_wilsons(right: int) -> None:
+    found = mean_score([CaseScore("scored", float(n < right)) for n in range(10)])
+    low, high = WILSON[right]
+    # A sample's variance of so many ones is larger than the share's by n over n - 1.
+    size = 10 if right in (0, 10) else 9
+    assert (found.value, found.n) == (right / 10, 10)
+    assert (found.low, found.high) == pytest.approx(wilson(right / 10, size, 0.95))
+    assert wilson(right / 10, 10, 0.95) == pytest.approx((low, high))
+
+
+def test_an_unparsed_answer_earns_the_lowest_and_what_is_no_number_does_not_count() -> None:
+    scores = [CaseScore("scored", 5.0), CaseScore("unparsed"), CaseScore("scored", 3.0), CaseScore("scored", 5.0, 0.0)]  # fmt: skip
+    for silent in ("failed", "hung", "undefined", "unjudged"):
+        found = mean_score([*scores, CaseScore(silent)], (1.0, 5.0))  # type: ignore[arg-type]
+        assert (found.value, found.n) == (pytest.approx(3.0), 3)
+    one = mean_score([CaseScore("scored", 4.0)], (1.0, 5.0))
+    assert one.value == 4.0 and one.n == 1 and math.isnan(one.low) and math.isnan(one.high) and one.note
+    two = mean_score([CaseScore("scored", 4.0), CaseScore("scored", 4.0)], (1.0, 5.0))
+    assert two.low < 4.0 < two.high
+    assert (two.low, two.high) == pytest.approx([1 + 4 * end for end in wilson(0.75, 2, 0.95)])
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [("failed", "received"), ("hung", "hung"), ("unjudged", "judged"), ("undefined", "target")],
+)
+def test_without_a_score_the_commonest_reason_is_said(status: str, why: str) -> None:
+    found = mean_score([CaseScore(status), CaseScore(status), CaseScore("failed")])  # type: ignore[arg-type]
+
+    assert math.isnan(found.value) and found.n == 0 and why in found.note and found.method == METHOD
+    assert mean_score([]).note == "no answer"
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=12), st.floats(-5, 5), st.floats(0.5, 9))
+def test_a_mean_moves_with_its_scale(values: list[float], low: float, length: float) -> None:
+    plain = mean_score([CaseScore("scored", value) for value in values])
+    moved = mean_score([CaseScore("scored", low + length * value) for value in values], (low, low + length))
+
+    assert [moved.value, moved.low, moved.high] == pytest.approx(
+        [low + length * end for end in (plain.value, plain.low, plain.high)], abs=1e-6
+    )
+    assert low - 1e-9 <= moved.low <= moved.value + 1e-9 <= moved.high + 2e-9 <= low + length + 3e-9
+
+
+def test_every_system_is_scored_best_first_with_baselines_beside() -> None:
+    asked = cases(*["yes"] * 6, *["no"] * 3, None)
+    given_outputs = outputs(
+        short=["no"] * 8, careful=["yes"] * 5 + ["It depends."] * 5, silent=["It depends."], empty=[]
+    )
+    found = score_outputs(scenario(), asked, given_outputs)
+
+    assert [(each.system, each.score.n, each.missing) for each in found.systems] == [("careful", 9, 0), ("short", 8, 2), ("silent", 1, 9), ("empty", 0, 10)]  # fmt: skip
+    careful, short, silent, empty = found.systems
+    assert careful.score.value == pytest.approx(5 / 9) and careful.parsed == 1.0
+    assert short.score.value == short.parsed == 0.25
+    assert (silent.score.value, empty.score.note) == (0.0, "no answer")
+    assert math.isnan(silent.parsed) and math.isnan(empty.parsed) and math.isnan(empty.score.value)
+    assert (careful.count("unparsed"), careful.count("undefined"), found.count("unparsed")) == (4, 1, 5)
+    assert (found.cases, found.constant, found.outputs) == (10, "yes", given_outputs)
+    # Of nine cases with a target six say yes, three no, none maybe.
+    assert found.baselines == {"constant": pytest.approx(6 / 9), "random": pytest.approx(1 / 3)}
+
+
+def test_what_could_be_read_has_its_weighted_mean() -> None:
+    scores = {"0": CaseScore("scored", 1.0, 3.0), "1": CaseScore("scored", 0.0, 1.0), "2": CaseScore("unparsed", weight=4.0)}  # fmt: skip
+    (found,) = scored_scenario(scenario(), cases("yes", "no", "no"), {"a": scores}).systems
+
+    assert found.parsed == 0.75 and found.score.value == 3 / 8 and found.missing == 0
+
+
+@pytest.mark.parametrize(
+    ("score", "targets", "constant", "earns"),
+    [
+        ("range", [[1, 3], [1, 3], [5, 6]], "2.0", 2 / 3),
+        ("range", [{"low": 0, "high": 1}, {"low": 0, "high": 2}, {"low": 9, "high": 10}], "0.5", 2 / 3),
+        ("exact", ["a", "b", "a", "c"], "a", 0.5),
+        ("multilabel", [["x", "y"], ["x", "y"], []], "x, y", 0.8),
+        ("multilabel", [[], [], ["x"]], "x", 0.5),
+        ("exact", ["7", "7", 8], "7", 2 / 3),
+    ],
+)
+def test_the_best_constant_is_among_the_commonest_targets_as_a_system_would_write_them(
+    score: str, targets: list[Any], constant: str, earns: float
+) -> None:
+    asked = cases(*targets)
+    found = scored_scenario(scenario(score=score, answer={"kind": "text"}), asked, {})
+
+    assert found.constant == constant
+    assert found.baselines["constant"] == pytest.approx(earns)
+    assert found.baselines["random"] <= found.baselines["constant"]
+
+
+def test_five_targets_are_tried_and_a_random_one_is_their_mean() -> None:
+    targets = [word for number, word in enumerate("fedcba") for _ in range(number + 1)]
+    found = scored_scenario(scenario(score="exact", answer={"kind": "text"}), cases(*targets), {})
+
+    assert found.constant == "a" and found.baselines["constant"] == pytest.approx(6 / 21)
+    assert found.baselines["random"] == pytest.approx(np.mean([6, 5, 4, 3, 2]) / 21)
+
+
+def test_choices_of_the_cases_own_are_all_tried() -> None:
+    own = [{"options": {"A": "one", "B": "two"}}, {"options": {"A": "one", "C": "three"}}, {"options": {"A": "one", "C": "three"}}]  # fmt: skip
+    asked = cases("B", "C", "C", columns=own)
+    found = scored_scenario(scenario(answer={"kind": "choice"}), asked, {})
+
+    assert found.constant == "C" and found.baselines["constant"] == pytest.approx(2 / 3)
+
+
+def test_a_jurys_scenario_has_no_baseline_and_its_own_baseline_system_no_interval() -> None:
+    judged = scenario(score={"jury": "lens-jury", "rubric": "medhelm", "against": "b"}, answer={"kind": "text"})
+    scores = {str(n): CaseScore("scored", 0.5) for n in range(4)}
+    won = {str(n): CaseScore("scored", float(n % 2)) for n in range(4)}
+    found = scored_scenario(judged, cases(*["x"] * 4), {"a": won, "b": scores})
+
+    assert all(math.isnan(value) for value in found.baselines.values()) and found.constant == ""
+    assert set(found.baselines) == {"constant", "random"}
+    a, b = sorted(found.systems, key=lambda each: each.system)
+    assert not math.isnan(a.score.low) and a.score.note == ""
+    assert b.score.value == 0.5 and math.isnan(b.score.low) and math.isnan(b.score.high) and "half by definition" in b.score.note  # fmt: skip
+    with pytest.raises(VenireError, match="needs scores from a jury"):
+        score_outputs(judged, cases("x"), outputs(a=["x"]))
+
+
+def test_a_scenario_without_any_target_is_refused() -> None:
+    with pytest.raises(VenireError, match="no case has a target"):
+        score_outputs(scenario(), cases(None, None), outputs(a=["yes"]))
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_a_scorer_that_has_no_value_is_told_so_and_never_counted_as_zero(
+    monkeypatch: pytest.MonkeyPatch, value: float | None
+) -> None:
+    hollow = Scorer("hollow", "", lambda answers, form, options: [CaseScore("scored", value)] * len(answers))
+    monkeypatch.setattr("venire.evals.suites.scenario.scorer", lambda name: hollow)
+    with pytest.raises(VenireError, match="the scorer hollow gives case 0 the status scored and the value"):
+        score_outputs(scenario(), cases("yes"), outputs(a=["yes"]))
+
+
+def write(folder: Path, *rows: Mapping[str, Any]) -> Path:
+    path = folder / "outputs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_outputs_are_read_by_system_and_case_and_what_belongs_elsewhere_is_counted(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        {"case": " 0 ", "system": " a ", "output": "yes"},
+        {"case": 1, "system": "a", "output": ""},
+        {"case": "0", "system": "b", "output": 7, "scenario": "mine"},
+        {"case": "0", "system": "a", "output": "no", "scenario": "another"},
+        {"case": "9", "system": "a", "output": "no", "scenario": ""},
+        {"case": "9", "system": "b", "output": "no", "scenario": None},
+    )
+    found = load_outputs(path, scenario(), cases("yes", "no"))
+
+    assert found == Outputs({"a": {"0": "yes", "1": ""}, "b": {"0": "7"}}, ("9",), 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": "0", "system": "a", "output": "y"}], ":2: 'a' has two outputs for case '0'"),
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": None, "system": "a", "output": "y"}], ":2: no 'case'"),
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": "1", "system": None, "output": "y"}], ":2: no 'system'"),
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": "1", "system": "a", "output": None}], ":2: no 'output'"),
+        ([{"case": "0", "system": "a", "output": "x"}, *({"case": n, "system": "a", "output": "y"} for n in "89")], "2 outputs match none of its cases, such as '8'"),
+        ([{"case": "0", "system": "a", "output": "x", "scenario": "another"}], "1 outputs belong to other scenarios"),
+    ],
+)  # fmt: skip
+def test_outputs_that_cannot_be_meant_are_refused(
+    tmp_path: Path, rows: list[dict[str, Any]], problem: str
+) -> None:
+    with pytest.raises(VenireError) as error:
+        load_outputs(write(tmp_path, *rows), scenario(), cases("yes", "no"))
+
+    assert problem in str(error.value)
+
+
+def test_half_of_the_outputs_may_be_of_no_case(tmp_path: Path) -> None:
+    path = write(tmp_path, *({"case": n, "system": "a", "output": "y"} for n in "08"))
+
+    assert load_outputs(path, scenario(), cases("yes")).unknown == ("8",)
