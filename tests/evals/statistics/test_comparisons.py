@@ -2,22 +2,39 @@
 
 import math
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from rating_tables import long_table
+from scipy import stats
 from shared_data import shared_file
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_linear_model import GLM
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 from venire.evals.agreement.coefficients import band
 from venire.evals.statistics.alpha import rater_outliers
-from venire.evals.statistics.classical_tests import differences, wilcoxon_signed_rank
+from venire.evals.statistics.bradley_terry import length_controlled
+from venire.evals.statistics.classical_tests import (
+    chi_square_p,
+    differences,
+    flip_p,
+    mean_p,
+    median_and_quartiles,
+    welch_p,
+    wilcoxon_signed_rank,
+)
 from venire.evals.statistics.contrast import as_extra_rater, as_substitute
+from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.effective_number import effective_number
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
-from venire.evals.statistics.significance import holm, shown_sign
+from venire.evals.statistics.proportion import credible, wilson
+from venire.evals.statistics.significance import holm, p_words, shown_sign, signed_number
 
 
 def panel(jury_noise: float, n: int = 120) -> pd.DataFrame:
@@ -253,3 +270,105 @@ def test_holms_p_values_are_those_of_statsmodels_and_what_is_undefined_is_no_tes
 def test_a_sign_is_shown_below_the_level_and_not_on_it():
     assert [shown_sign(-2, p) for p in (0.049, 0.05)] == [-1, 0] and shown_sign(2, 0.01) == 1
     assert math.isnan(shown_sign(1, math.nan))
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+@pytest.mark.parametrize(("right", "n"), [(0, 8), (1, 9), (7, 20), (50, 60), (12, 12)])
+def test_wilsons_interval_is_that_of_statsmodels_and_the_credible_one_of_a_flat_prior(right, n, confidence):
+    assert wilson(right / n, n, confidence) == pytest.approx(
+        proportion_confint(right, n, alpha=1 - confidence, method="wilson"), abs=1e-9
+    )
+    assert credible(right, n, confidence) == pytest.approx(stats.beta(1 + right, 1 + n - right).interval(confidence))  # fmt: skip
+    # Of a spread that few cases tell, the quantile is Student's.
+    wide = wilson(right / n, n, confidence, 5)
+    assert wide[1] - wide[0] > np.subtract(*wilson(right / n, n, confidence)[::-1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["apart", "tied", "zeros", "many"])
+def test_the_signed_rank_test_is_scipys(kind, seed):
+    rng = np.random.default_rng(seed)
+    n = 60 if kind == "many" else 17
+    gap = rng.normal(0.4, 1, n) if kind in ("apart", "many") else rng.integers(-2, 5, n).astype(float)
+    gap = np.append(gap, [0.0, 0.0]) if kind == "zeros" else gap[gap != 0]
+    found = wilcoxon_signed_rank(long_table(np.column_stack([gap + 3, np.full(len(gap), 3.0)])), raters=("r0", "r1"))  # fmt: skip
+    theirs = stats.wilcoxon(gap, correction=False, zero_method="wilcox", method="exact" if kind == "apart" else "approx")  # fmt: skip
+
+    assert (found.statistic, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    assert found.n == len(gap) and found.median.value == pytest.approx(np.median(gap))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_welchs_students_and_pearsons_p_are_scipys(seed):
+    rng = np.random.default_rng(seed)
+    one, two = rng.normal(0, 1, 9), rng.normal(0.7, 3, 14)
+    table = rng.integers(1, 9, (2 + seed % 3, 4)).astype(float)
+
+    assert welch_p(one, two) == pytest.approx(stats.ttest_ind(one, two, equal_var=False).pvalue)
+    assert mean_p(two) == pytest.approx(stats.ttest_1samp(two, 0).pvalue)
+    assert chi_square_p(table) == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue)
+    with_blanks = np.insert(np.insert(table, 1, 0, axis=0), 2, 0, axis=1)
+    assert chi_square_p(with_blanks) == pytest.approx(chi_square_p(table))
+    assert median_and_quartiles(two) == pytest.approx(np.percentile(two, [50, 25, 75]))
+    undefined_p = [welch_p(one[:1], two), welch_p(np.ones(3), np.ones(4)), mean_p(one[:1]), mean_p(np.ones(3)), chi_square_p(table[:1])]  # fmt: skip
+    assert np.isnan(undefined_p).all() and np.isnan(median_and_quartiles(one[:0])).all()
+
+
+def test_signs_flipped_in_every_way_give_the_mid_p():
+    sums = np.array([1.0, 0.0, -0.5, 2.0, 0.5, 0.25])
+    totals = np.array([np.dot(signs, sums[sums != 0]) for signs in product([1, -1], repeat=5)])
+    wanted = np.mean(totals > sums.sum() + 1e-9) + np.mean(np.abs(totals - sums.sum()) < 1e-9) / 2
+
+    assert flip_p(sums, Draws()) == pytest.approx(wanted)
+    assert flip_p(np.zeros(3), Draws()) == 1.0
+    many = np.tile([1.0, -0.8, 0.9], 10)
+    drawn = flip_p(many, Draws(1, 4000))
+    assert drawn == pytest.approx(stats.norm.sf(many.sum() / np.sqrt((many**2).sum())), abs=0.02)
+    assert drawn == flip_p(many, Draws(1, 4000)) != flip_p(many, Draws(2, 4000))
+
+
+@pytest.mark.parametrize("r", [-0.2, 0.0, 0.3, 1.0])
+def test_columns_with_one_correlation_are_worth_kishs_number(r):
+    correlations = np.full((4, 4), r)
+    found = effective_number(correlations)
+
+    assert found.kish == pytest.approx(4 / (1 + 3 * r))
+    eigenvalues = np.linalg.eigvalsh(np.where(np.eye(4), 1.0, correlations))
+    assert found.participation == pytest.approx(eigenvalues.sum() ** 2 / (eigenvalues**2).sum())
+    assert (found.correlation, found.unknown) == (pytest.approx(r), 0)
+    gap = correlations.copy()
+    gap[0, 1] = gap[1, 0] = np.nan
+    assert effective_number(gap).unknown == 1 and effective_number(gap).kish == pytest.approx(found.kish)
+    assert (
+        np.isnan(effective_number(np.full((4, 4), -0.4)).kish) and effective_number(np.ones((1, 1))).kish == 1
+    )
+
+
+@pytest.mark.parametrize(("value", "words"), [(0.004, "+0.004"), (-0.006, "-0.01"), (0.0, "+0.00"), (-1.5, "-1.50")])  # fmt: skip
+def test_a_difference_that_is_not_nothing_is_not_printed_as_nothing(value, words):
+    assert signed_number(value) == words
+    assert (p_words(0.0009), p_words(0.001), p_words(math.nan)) == ("p < 0.001", "p = 0.001", "p undefined")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_win_rate_at_equal_length_is_a_logistic_regressions_prediction(seed):
+    rng = np.random.default_rng(seed)
+    difference = rng.normal(50, 120, 24)
+    shares = (rng.random(24) < 1 / (1 + np.exp(-0.5 - difference / 150))).astype(float)
+    cluster = np.arange(24) // 2
+    found = length_controlled(shares, difference, cluster)
+    design = np.column_stack([np.ones(24), np.tanh(difference / pd.Series(difference).std())])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = GLM(shares, design, family=Binomial()).fit(
+            cov_type="cluster", cov_kwds={"groups": cluster, "use_correction": False}
+        )
+    error = fit.bse[0] * np.sqrt(12 / 11)
+    reach = stats.t.ppf(0.975, 11) * error
+    rate, low, high = (float(1 / (1 + np.exp(-at))) for at in (fit.params[0], fit.params[0] - reach, fit.params[0] + reach))  # fmt: skip
+
+    assert (found.value, found.low, found.high) == pytest.approx((rate, low, high), abs=1e-6)
+    assert found.se == pytest.approx(error * rate * (1 - rate), abs=1e-6)
+    same = length_controlled(shares, np.full(24, 7.0), cluster)
+    unknown = length_controlled(shares, np.append(difference[1:], np.nan), cluster)
+    assert not same.defined and not unknown.defined and "not known" in unknown.note

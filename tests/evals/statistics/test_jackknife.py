@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,24 @@ def test_the_percentile_bootstrap_holds_a_mean_and_knows_too_few_resamples() -> 
     )
     assert found.p < 0.05
     assert np.isnan(few.low) and "20 resamples are too few" in few.note
+    # The data count as one resample: of 999 that all lie above zero, two tails of one in a thousand.
+    above = Draws(0, 999).bootstrap().estimate(mean, replace(grid, values=values + 9), method="mean", otherwise="")  # fmt: skip
+    assert above.p == pytest.approx(2 / 1000)
+    near = Draws(0, 999).bootstrap().estimate(mean, replace(grid, values=values - 0.6), method="mean", otherwise="")  # fmt: skip
+    drawn = (
+        np.random.default_rng(0).multinomial(50, np.full(50, 1 / 50), size=999)
+        @ np.sort(values[:, 0] - 0.6)
+        / 50
+    )
+    assert near.p == pytest.approx(2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / 1000)
+
+
+def test_without_its_only_shared_case_a_pair_has_no_part_in_the_mean_over_pairs() -> None:
+    grid = ratings(3, 0.0)
+    grid.values[1:, 2] = np.nan
+    found = mae(grid)
+
+    assert (found.low, found.high) == pytest.approx(by_the_page(mae, grid, np.log, np.exp), abs=1e-9)
 
 
 def test_a_matrix_of_words_has_the_gate_too() -> None:
