@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,16 @@ from venire.evals.agreement.rater_agreement import agreement
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes, objective, scored_votes
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.reference import codes
-from venire.evals.studies.attribute_choice import composed_arms, ordering_weights, simplex_weights
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.studies.attribute_choice import (
+    ArmChoice,
+    HeldArm,
+    composed_arms,
+    ordering_weights,
+    simplex_weights,
+)
 from venire.evals.studies.candidates import Composition
-from venire.evals.studies.choices import Goal
+from venire.evals.studies.choices import Choices, Goal, Voters, _more_cases, _within_margin
 from venire.evals.studies.recorded_jurors import analyse
 from venire.rubrics.scale import CostMatrix, Scale
 
@@ -376,3 +384,93 @@ def test_judges_who_are_always_right_or_always_off_alike_are_no_certainty() -> N
         assert np.isnan([row["low"], row["high"]]).all()
         assert row["p"] != 0 and np.isnan(row["gain_low"])
         assert not any("nan" in sentence for sentence in found.sentences())
+
+
+def held(name: str, weights: list[float], value: float, naive: float = 0.9) -> HeldArm:
+    return HeldArm(name, np.array(weights), Estimate(value, value - 0.1, value + 0.1, 60, "m"), naive, {"spearman": value})  # fmt: skip
+
+
+def made_choice(gain: float, low: float, high: float, p: float, *, error: float = 0.05) -> ArmChoice:
+    jury, single = held("all jurors", [0.5, 0.5, 0.004], 0.8), held("single judge", [1.0, 0.0, 0.0], 0.7)
+    estimate = Estimate(gain, low, high, 60, "delete-a-group jackknife of 40 groups")
+    return ArmChoice(jury, jury, single, estimate, p, Estimate(0.3, 0.2, 0.4, 60, "m"), 40, error)
+
+
+VOTERS = Voters(("ana", "ben", "cy"), np.array([1.0, 2.5, 40.0]), "calls")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "says"),
+    [
+        (-0.01, 0.019, 0.5, "within"),
+        (-0.01, 0.02, 0.5, "open"),
+        (-0.3, 0.3, 0.5, "open"),
+        (0.02, 0.3, 0.01, "open"),
+        (0.021, 0.3, 0.01, "worse"),
+        (np.nan, np.nan, 1.0, "within"),
+        (np.nan, np.nan, 0.2, "open"),
+    ],
+)
+def test_a_judge_is_within_the_margin_where_the_whole_interval_of_the_gain_is(
+    low: float, high: float, p: float, says: str
+) -> None:
+    assert _within_margin(made_choice(0.01, low, high, p), 0.02) == says
+
+
+def test_how_many_more_cases_would_decide_is_the_usual_sample_size() -> None:
+    """(1.96 + 0.84) standard errors between gain and margin: so many groups, less those that there are."""
+    needed = 40 * ((1.959964 + 0.841621) * 0.05 / 0.08) ** 2
+    assert _more_cases(made_choice(0.1, -0.1, 0.3, 0.3), 0.02) == np.ceil(needed) - 40 > 0
+    assert _more_cases(made_choice(0.1, 0.05, 0.3, 0.01), 0.02) == 0
+    assert _more_cases(made_choice(0.02, -0.1, 0.3, 0.3), 0.02) == 0
+    assert _more_cases(made_choice(0.1, -0.1, 0.3, 0.3, error=np.nan), 0.02) == 0
+    assert _more_cases(made_choice(0.9, -0.1, 0.95, 0.3, error=0.01), 0.02) == 0
+
+
+def test_an_arm_costs_what_its_members_cost_and_names_them_the_heaviest_first() -> None:
+    choices = Choices(Goal(OBJECTIVES["spearman"]), VOTERS)
+
+    assert choices.cost(held("j", [0.5, 0.5, 0.004], 0.8)) == 3.5
+    assert choices.cost(held("j", [0.2, 0.0, 0.8], 0.8)) == 41.0
+    assert choices.who(held("j", [0.5, 0.5, 0.004], 0.8)) == "ana + ben"
+    assert choices.who(held("j", [0.2, 0.0, 0.8], 0.8)) == "0.80 cy + 0.20 ana"
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "p", "weights", "used"),
+    [
+        (0.1, 0.05, 0.01, [0.5, 0.5, 0.0], "jury"),
+        (0.1, -0.05, 0.2, [0.5, 0.5, 0.0], "single"),
+        (0.1, -0.05, 0.2, [0.0, 1.0, 0.0], "single"),
+        (0.0, -0.05, 0.9, [1.0, 0.0, 0.0], "single"),
+        (-0.1, -0.2, 0.01, [1.0, 0.0, 0.0], "single"),
+    ],
+)
+def test_a_jury_is_used_where_it_pays_or_is_cheaper_and_not_shown_to_be_worse(
+    gain: float, low: float, p: float, weights: list[float], used: str
+) -> None:
+    choices = Choices(Goal(OBJECTIVES["spearman"]), VOTERS)
+    found = replace(made_choice(gain, low, gain + 0.1, p), jury=held("jury", weights, 0.8), single=held("single", [0.0, 1.0, 0.0], 0.7))  # fmt: skip
+    cheaper = weights == [1.0, 0.0, 0.0] and not (gain < 0 and p < 0.05)
+    assert choices.arm_to_use(found).name == ("jury" if cheaper else used)
+    assert choices.arm_to_use(replace(found, jury=None)).name == "single"
+    assert choices.arm_to_use(replace(found, use=held("third", weights, 0.7))).name == "third"
+
+
+def test_the_table_of_choices_has_the_numbers_of_its_arms() -> None:
+    choices = Choices(Goal(OBJECTIVES["mae"], margin=0.03), VOTERS)
+    found = replace(made_choice(0.1, 0.05, 0.3, 0.01), best=held("weights", [0.2, 0.0, 0.8], 0.6, naive=0.4))
+    choices.add("clear", found)
+    (row,) = choices.table.to_dict("records")
+
+    assert (row["attribute"], row["objective"], row["chosen"], row["who"]) == ("clear", "mae", "weights", "0.80 cy + 0.20 ana")  # fmt: skip
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((0.6, 0.5, 0.7))
+    # Of an error, that it is lower on its own cases is what is optimistic.
+    assert (row["chosen_on"], row["optimism"], row["cost"]) == pytest.approx((0.4, 0.2, 41.0))
+    assert (row["use"], row["use_value"], row["use_cost"]) == ("ana + ben", 0.8, 3.5)
+    assert (row["single"], row["single_value"], row["single_cost"]) == ("ana", 0.7, 1.0)
+    assert (row["jury"], row["jury_value"], row["gain"], row["gain_low"], row["gain_high"]) == ("ana + ben", 0.8, 0.1, 0.05, 0.3)  # fmt: skip
+    assert (row["p"], row["pays"], row["margin"], row["cheaper"], row["more_cases"], row["n"]) == (0.01, True, 0.03, "worse", 0, 60)  # fmt: skip
+    measures = choices.measures
+    assert measures["arm"].tolist() == ["chosen", "best jury", "best single judge"]
+    assert measures["spearman"].tolist() == measures["objective"].tolist() == [0.6, 0.8, 0.7]
