@@ -8,7 +8,12 @@ import pytest
 from doc_blocks import blocks
 from shared_data import shared_file
 
-from venire.evals.audits.independence import effective_votes, independent_majority, votes_by_round
+from venire.evals.audits.independence import (
+    effective_number,
+    effective_votes,
+    independent_majority,
+    votes_by_round,
+)
 from venire.evals.ratings.published_data import llmbar
 
 
@@ -174,3 +179,20 @@ def test_the_page_on_guarantees_runs() -> None:
 
     rounds = namespace["rounds"]
     assert isinstance(rounds, pd.DataFrame) and rounds["wrong_to_right"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("r", [-0.2, 0.0, 0.3, 1.0])
+def test_columns_with_one_correlation_are_worth_kishs_number(r: float) -> None:
+    correlations = np.full((4, 4), r)
+    found = effective_number(correlations)
+
+    assert found.kish == pytest.approx(4 / (1 + 3 * r))
+    eigenvalues = np.linalg.eigvalsh(np.where(np.eye(4), 1.0, correlations))
+    assert found.participation == pytest.approx(eigenvalues.sum() ** 2 / (eigenvalues**2).sum())
+    assert (found.correlation, found.unknown) == (pytest.approx(r), 0)
+    gap = correlations.copy()
+    gap[0, 1] = gap[1, 0] = np.nan
+    assert effective_number(gap).unknown == 1 and effective_number(gap).kish == pytest.approx(found.kish)
+    assert (
+        np.isnan(effective_number(np.full((4, 4), -0.4)).kish) and effective_number(np.ones((1, 1))).kish == 1
+    )

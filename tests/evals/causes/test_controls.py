@@ -6,14 +6,27 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import venire
 from known_jurors import WITNESS, KnownJurors, known_run
 from openai_server import ProviderServer
+from planted_run import RUBRIC as PLANTED
+from written_transcripts import cast, transcript_of
 
-from venire import VenireError
-from venire.evals.causes.controls import Controls, controls, decomposition, gives_away_score
+from venire import Jury, Stop, VenireError
+from venire.evals.causes.controls import (
+    Controls,
+    controls,
+    decomposition,
+    gives_away_score,
+    is_right,
+    sources,
+)
+from venire.evals.causes.presence import presences
+from venire.orchestration.reading.side_by_side import SideBySide
 from venire.orchestration.replay.controls import CONDITIONS
+from venire.orchestration.verdict import verdict
 
 
 def jurors_of(make: str) -> tuple[str, ...]:
@@ -128,3 +141,85 @@ def test_one_move_has_a_word_from_ten_draws_on() -> None:
 )
 def test_reasons_that_say_their_score_are_counted(reason: str, value: int, gives: bool) -> None:
     assert gives_away_score(reason, value) is gives
+
+
+@pytest.mark.parametrize(
+    ("value", "truth", "right"),
+    [(3, 3.0, True), (3, 3.5, True), (4, 3.5, True), (3, 3.6, False), (2, 3.0, False), ("a", "a", True), ("a", "b", False), (3, None, False)],
+)  # fmt: skip
+def test_a_score_is_right_where_it_is_peoples_or_next_to_their_middle(value: Any, truth: Any, right: bool) -> None:  # fmt: skip
+    assert is_right(value, truth) is right
+
+
+def test_an_exposure_without_an_answer_to_some_condition_is_in_no_sum() -> None:
+    rows = [_exposure("c1", 2, 1, 1, 1), _exposure("c2", 2, 0, 1, 1), _exposure("c3", 1, 0, 0, 0)]
+    silent = rows[0]._replace(case="c4", draws={**rows[0].draws, CONDITIONS[1]: ()})
+    found, without = decomposition([*rows, silent]), decomposition(rows)
+
+    assert (found.exposures, found.moves) == (3, 2) and found.shares == without.shares
+    assert np.isnan(silent.moves(CONDITIONS[1])) and silent.moves(CONDITIONS[0]) == 1.0
+    unknown = rows[0]._replace(truth=None)
+    assert decomposition([unknown], direction="right to wrong").exposures == 0
+
+
+def test_shares_have_the_jackknifes_interval_over_cases() -> None:
+    rows = [_exposure(f"c{n}", 2, n % 2, 1, n % 3 // 2) for n in range(9)]
+    found = decomposition(rows).shares["instability"]
+    moved = np.array([n % 2 for n in range(9)], dtype=float)
+    left_out = (moved.sum() - moved) / 8
+    error = np.sqrt(8 / 9 * ((left_out - left_out.mean()) ** 2).sum())
+
+    assert (found.value, found.n) == (pytest.approx(4 / 9), 9) and found.se == pytest.approx(error)
+    assert found.low < found.value < found.high
+    two_each = decomposition([row._replace(case=f"c{n // 3}") for n, row in enumerate(rows)]).shares["instability"]  # fmt: skip
+    assert two_each.n == 3 and two_each.value == found.value
+
+
+def test_who_is_necessary_and_who_is_sufficient_by_hand() -> None:
+    """Of four moves after reading `w`, one is made without it; with it alone three are, and one when asked alone."""
+
+    def row(case: str, after: int, without: int, only: int, alone: int) -> Controls:
+        plain = _exposure(case, after, alone, 0, 0)
+        return plain._replace(draws={**plain.draws, "without w": (without,), "only w": (only,)})
+
+    rows = [row("c1", 2, 2, 2, 1), row("c2", 2, 1, 2, 0), row("c3", 2, 1, 2, 0), row("c4", 2, 1, 1, 0), row("c5", 1, 1, 1, 0)]  # fmt: skip
+    (found,) = sources(rows)
+
+    assert (found.name, found.exposures) == ("w", 5)
+    assert found.necessary.value == pytest.approx(3 / 4) and found.sufficient.value == pytest.approx(2 / 4)
+    moved, without = np.array([1, 1, 1, 1, 0]), np.array([1, 0, 0, 0, 0])
+    left_out = ((4 - moved) - (1 - without)) / (4 - moved)
+    error = np.sqrt(4 / 5 * ((left_out - left_out.mean()) ** 2).sum())
+    assert found.necessary.se == pytest.approx(error)
+    (none,) = sources([row("c1", 1, 1, 1, 0)])
+    assert not none.necessary.defined and none.exposures == 1
+
+
+def test_what_a_jurors_presence_did_is_the_mean_of_the_verdicts_with_it_less_those_without() -> None:
+    """In every second case `x` moves to what `z` gave, having read it; without `z` nobody moves."""
+    jury = Jury.model_validate({"name": "j", "protocol": "panel", "count": "mean", "seats": [{"name": name, "model": "scripted/none"} for name in "xyz"]})  # fmt: skip
+    pairs = []
+    gaps = []
+    for number in range(6):
+        first = [cast("x", {"accurate": 1, "organized": 3}), cast("y", {"accurate": 2, "organized": 3}), cast("z", {"accurate": 4 + number % 2, "organized": 3})]  # fmt: skip
+        moves = [cast("x", {"accurate": 4}, round=2, purpose="revision", saw=("1/z",))] if number % 2 else []
+        with_z = transcript_of(first, moves, seats=("x", "y", "z")).with_stop(Stop(reason="complete"))
+        without = transcript_of(first[:2], seats=("x", "y")).with_stop(Stop(reason="complete"))
+        two = jury.model_copy(update={"seats": jury.seats[:2]})
+        pairs.append(
+            SideBySide(
+                "j",
+                "without z",
+                verdict(with_z, PLANTED, jury, count="mean"),
+                verdict(without, PLANTED, two, count="mean"),
+            )
+        )
+        gaps.append(((4 if number % 2 else 1) + 2 + 4 + number % 2) / 3 - 1.5)
+    accurate, organized = presences(pairs)
+
+    assert (accurate.seat, accurate.attribute, organized.attribute) == ("z", "accurate", "organized")
+    assert accurate.effect.value == pytest.approx(np.mean(gaps)) and accurate.effect.n == 6
+    assert accurate.effect.se == pytest.approx(np.std(gaps, ddof=1) / np.sqrt(6))
+    assert (accurate.changed, accurate.cases, accurate.credited) == (6, 6, 3.0)
+    assert (organized.changed, organized.effect.value, organized.credited) == (0, 0.0, 0.0)
+    assert presences(pairs[:1])[0].effect.note and np.isnan(presences(pairs[:1])[0].effect.low)

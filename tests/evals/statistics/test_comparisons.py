@@ -29,7 +29,6 @@ from venire.evals.statistics.classical_tests import (
 )
 from venire.evals.statistics.contrast import as_extra_rater, as_substitute
 from venire.evals.statistics.draws import Draws
-from venire.evals.statistics.effective_number import effective_number
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
@@ -325,23 +324,6 @@ def test_signs_flipped_in_every_way_give_the_mid_p():
     drawn = flip_p(many, Draws(1, 4000))
     assert drawn == pytest.approx(stats.norm.sf(many.sum() / np.sqrt((many**2).sum())), abs=0.02)
     assert drawn == flip_p(many, Draws(1, 4000)) != flip_p(many, Draws(2, 4000))
-
-
-@pytest.mark.parametrize("r", [-0.2, 0.0, 0.3, 1.0])
-def test_columns_with_one_correlation_are_worth_kishs_number(r):
-    correlations = np.full((4, 4), r)
-    found = effective_number(correlations)
-
-    assert found.kish == pytest.approx(4 / (1 + 3 * r))
-    eigenvalues = np.linalg.eigvalsh(np.where(np.eye(4), 1.0, correlations))
-    assert found.participation == pytest.approx(eigenvalues.sum() ** 2 / (eigenvalues**2).sum())
-    assert (found.correlation, found.unknown) == (pytest.approx(r), 0)
-    gap = correlations.copy()
-    gap[0, 1] = gap[1, 0] = np.nan
-    assert effective_number(gap).unknown == 1 and effective_number(gap).kish == pytest.approx(found.kish)
-    assert (
-        np.isnan(effective_number(np.full((4, 4), -0.4)).kish) and effective_number(np.ones((1, 1))).kish == 1
-    )
 
 
 @pytest.mark.parametrize(("value", "words"), [(0.004, "+0.004"), (-0.006, "-0.01"), (0.0, "+0.00"), (-1.5, "-1.50")])  # fmt: skip

@@ -174,7 +174,9 @@ def test_choices_of_the_cases_own_are_all_tried() -> None:
 
 
 def test_a_jurys_scenario_has_no_baseline_and_its_own_baseline_system_no_interval() -> None:
-    judged = scenario(score={"jury": "lens-jury", "rubric": "medhelm", "against": "b"}, answer={"kind": "text"})
+    judged = scenario(
+        score={"jury": "lens-jury", "rubric": "medhelm", "against": "b"}, answer={"kind": "text"}
+    )
     scores = {str(n): CaseScore("scored", 0.5) for n in range(4)}
     won = {str(n): CaseScore("scored", float(n % 2)) for n in range(4)}
     found = scored_scenario(judged, cases(*["x"] * 4), {"a": won, "b": scores})

@@ -1,0 +1,147 @@
+"""A run's claims in figures: means over cases, verifiers beside each other, and word overlap, counted by hand on cards that are made up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from krippendorff import alpha as krippendorff
+from scipy import stats
+
+from venire.evals.claims.figures import overlap_comparisons, run_figures, shared_words, verifier_figures
+from venire.orchestration.counting.claims import ClaimFindings, ClaimOutcome, claim_shares
+from venire.orchestration.reading.claim_card import ClaimCard
+from venire.personas.options import ClaimOptions
+from venire.rubrics.case import Exhibit
+from venire.rubrics.claim import Check, Claim
+from venire.rubrics.ratings import Rating
+
+WORD = {"S": "supported", "N": "not_supported", "A": "not_addressed", "-": None}
+JURORS = ("x", "y", "z")
+
+
+def outcome(number: int, votes: str, of: str = "output") -> ClaimOutcome:
+    """A claim with a verdict of each verifier by its letter; the claim's own is that of more than half of them."""
+    claim = Claim(id=f"{of}{number}", of=of, text=f"claim {number}")
+    given = [WORD[letter] for letter in votes]
+    known = [verdict for verdict in given if verdict]
+    winner = next((v for v in dict.fromkeys(known) if 2 * known.count(v) > len(known)), None)
+    checks = {
+        juror: Check.model_validate({"claim": claim.id, "verdict": verdict, **({} if verdict else {"abstained": "unparsable"})})
+        for juror, verdict in zip(JURORS, given, strict=True)
+    }  # fmt: skip
+    return ClaimOutcome(claim, winner, checks)  # type: ignore[arg-type]
+
+
+def card(case: str, claims: list[str], back: list[str] | None = None, *, texts: tuple[str, str] = ("", ""), people: dict[str, float] | None = None) -> ClaimCard:  # fmt: skip
+    own = tuple(outcome(n, votes) for n, votes in enumerate(claims))
+    other = tuple(outcome(n, votes, "reference") for n, votes in enumerate(back or []))
+    options = ClaimOptions(both_ways=back is not None)
+    shares = [claim_shares([(o.claim, o.verdict) for o in some]) for some in (own, other)]
+    findings = ClaimFindings(shares[0], None if back is None else shares[1], options)
+    ratings = tuple(Rating(case, "ana", name, value) for name, value in (people or {}).items())
+    exhibits = tuple(Exhibit(name=name, text=text) for name, text in zip(("output", "reference"), texts, strict=True))  # fmt: skip
+    return ClaimCard(case, "arm", "", exhibits, options, findings, own, other, ratings)
+
+
+CARDS = [
+    card("a", ["SSS", "SSN", "NNN"], ["SSS", "NNA"]),
+    card("b", ["SSS", "AAS"], ["SSS"]),
+    card("c", ["NNS", "NAN", "SSS", "SSS"], ["AAA", "SSS", "SSS", "NNN"]),
+    card("d", ["SNA", "-S-", "SNA"], ["SSS"]),
+]
+"""Of `d` one claim of three has a verdict: too few for a share."""
+
+
+def test_means_are_over_cases_and_a_hung_case_is_in_none() -> None:
+    found = run_figures(CARDS, {})
+
+    assert (found.cases, found.hung, found.claims) == (3, 1, 3 + 2 + 4)
+    assert found.claims_per_case == 3
+    assert found.verdicts == {"supported": 2 + 1 + 2 + 1, "not_supported": 1 + 2, "not_addressed": 1, "undecided": 2}  # fmt: skip
+    for name, by_case in {
+        "addressed": [2 / 3, 1.0, 0.5],
+        "all": [2 / 3, 0.5, 0.5],
+        "uncontradicted": [2 / 3, 1.0, 0.5],
+    }.items():
+        assert found.shares[name].value == pytest.approx(np.mean(by_case))  # type: ignore[index]
+        assert found.shares[name].n == 3  # type: ignore[index]
+    precision, recall = [2 / 3, 0.5, 0.5], [0.5, 1.0, 0.5]
+    f1 = [2 * p * r / (p + r) for p, r in zip(precision, recall, strict=True)]
+    for name, values in {"precision": precision, "contradiction": [1 / 3, 0, 0.5], "f1": f1}.items():
+        assert found.measures[name].value == pytest.approx(np.mean(values))
+    assert list(found.measures) == ["precision", "contradiction", "recall", "f1"]
+    one_way = run_figures([card("a", ["SSS"]), card("b", ["NNN"])], {})
+    assert list(one_way.measures) == ["precision", "contradiction"] and one_way.shares["all"].value == 0.5
+    none = run_figures([card("a", ["SNA"])], {})
+    assert (none.cases, none.hung, none.claims_per_case) == (0, 1, None) and not none.shares["all"].defined
+
+
+def test_groups_of_cases_are_left_out_whole() -> None:
+    many = [card(str(n), ["SSS"] * (n % 4 + 1) + ["NNN"]) for n in range(12)]
+    loose, grouped = run_figures(many, {}), run_figures(many, {str(n): n % 6 for n in range(12)})
+
+    assert loose.shares["all"].value == grouped.shares["all"].value
+    assert "12 cases" in loose.shares["all"].method and "6 groups" in grouped.shares["all"].method
+
+
+def test_a_verifier_is_held_against_the_others_and_not_against_itself() -> None:
+    verifiers, alpha = verifier_figures(CARDS, {})
+    codes = {word: float(n) for n, word in enumerate(WORD.values()) if word}
+    coded = np.array(
+        [
+            [codes.get(o.checks[juror].verdict or "", np.nan) for juror in JURORS]
+            for each in CARDS
+            for o in (*each.claims, *each.back)
+        ]
+    )
+
+    assert [each.verifier for each in verifiers] == list(JURORS)
+    for number, each in enumerate(verifiers):
+        mine, others = coded[:, number], np.delete(coded, number, axis=1)
+        shared = ~np.isnan(mine) & ~np.isnan(others).all(axis=1)
+        same = np.where(np.isnan(others), np.nan, others == mine[:, None])
+        assert each.claims == (~np.isnan(mine)).sum()
+        assert each.agreement.n == shared.sum()
+        assert each.agreement.value == pytest.approx(np.nanmean(same[shared], axis=1).mean())
+        assert each.alpha_without.value == pytest.approx(krippendorff(others.T, level_of_measurement="nominal"))  # fmt: skip
+    assert alpha is not None
+    assert alpha.value == pytest.approx(krippendorff(coded.T, level_of_measurement="nominal"))
+    assert verifier_figures([card("a", ["S--", "N--"])], {}) == ([], None)
+
+
+def test_words_in_common_are_a_share_of_the_text_that_the_measure_is_of() -> None:
+    """The output has six words, the reference four; three of them are in both, `the` twice in either."""
+    texts = card("a", ["SSS"], texts=("The cat and the dog sat.", "the cat, the cow"))
+
+    assert shared_words(texts, "precision") == pytest.approx(3 / 6)
+    assert shared_words(texts, "recall") == pytest.approx(3 / 4)
+    assert shared_words(texts, "f1") == pytest.approx(3 / 5)
+    assert shared_words(texts, "contradiction") == pytest.approx(1 - 3 / 6)
+    assert np.isnan(shared_words(card("a", ["SSS"]), "precision"))
+
+
+def test_claims_and_words_are_correlated_with_the_mean_of_people() -> None:
+    rng = np.random.default_rng(0)
+    cards, values, overlaps, people = [], [], [], []
+    for n in range(14):
+        supported = int(rng.integers(0, 5))
+        common = int(rng.integers(1, 5))
+        score = supported + float(rng.normal(0, 1))
+        made = card(str(n), ["SSS"] * supported + ["NNN"] * (5 - supported), texts=("w " * common + "q " * (6 - common), "w w w w z"), people={"precision": score})  # fmt: skip
+        extra = (Rating(str(n), "ben", "precision", score + 1), Rating(str(n), "cy", "precision", "fine"))
+        cards.append(ClaimCard(made.case, made.arm, "", made.texts, made.options, made.findings, made.claims, made.back, (*made.people, *extra)))  # fmt: skip
+        values.append(supported / 5)
+        overlaps.append(common / 6)
+        people.append(score + 0.5)
+    (found,) = overlap_comparisons(cards, {})
+
+    assert found.measure == "precision" and found.claims.n == 14
+    assert found.claims.value == pytest.approx(stats.pearsonr(values, people).statistic)
+    assert found.words.value == pytest.approx(stats.pearsonr(overlaps, people).statistic)
+    assert found.difference.value == pytest.approx(found.claims.value - found.words.value)
+    left_out = [stats.pearsonr(np.delete(values, n), np.delete(people, n)).statistic - stats.pearsonr(np.delete(overlaps, n), np.delete(people, n)).statistic for n in range(14)]  # fmt: skip
+    error = np.sqrt(13 / 14 * ((left_out - np.mean(left_out)) ** 2).sum())
+    assert found.difference.se == pytest.approx(error)
+    assert ("claims follow people better" in found.sentence) == (found.difference.low > 0)
+    (few,) = overlap_comparisons(cards[:3], {})
+    assert not few.claims.defined and "fewer than 4 cases" in few.claims.note
