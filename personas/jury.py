@@ -401,7 +401,7 @@ class Jury(BaseModel):
         """Whether one judge answers: under `single`, or because nobody else has a seat."""
         return self.protocol == "single" or len(self.seats) == 1
 
-    @cached_property
+    @property
     def first_repeats(self) -> tuple[int, ...]:
         """Where each seat's repeats start, so that seats alike in all but their names give answers of their own."""
         alike: list[tuple[object, ...]] = []

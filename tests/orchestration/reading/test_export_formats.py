@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
@@ -11,12 +12,24 @@ import networkx as nx
 import pytest
 from command_line import venire
 from installed_packages import on_the_path, put_package
-from planted_run import SCRIPTS, planted_run
+from planted_run import SCRIPTS, SINGLE, planted_case, planted_run, scripted_jury
+from written_transcripts import cast, transcript_of
 
-from venire import VenireError
-from venire.orchestration.reading.export import GROUP, export_format
+from venire import Rubric, Store, VenireError
+from venire.agents.cost import Receipt
+from venire.agents.desk import Desk
+from venire.orchestration.deliberate import recount
+from venire.orchestration.reading.export import (
+    GROUP,
+    case_json,
+    export_format,
+    sealed_cases,
+    sealed_note,
+    verdicts,
+)
 from venire.orchestration.reading.terminal import export_run
 from venire.orchestration.record.private_files import write_atomically
+from venire.orchestration.transcript import Stop
 from venire.rubrics.plugins import registered_plugins
 
 TALLY = """
@@ -43,6 +56,85 @@ def test_a_format_of_another_package_gets_the_deliberations_that_were_asked_for(
         assert export_run(run, "tally", None, out, None, arm="stances") == 1
 
     assert out.getvalue() == "calm stances\n"
+
+
+def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: Path) -> None:
+    run = planted_run(tmp_path, {name: SCRIPTS[name] for name in ("calm", "premature", "overruled")})
+    person = scripted_jury(tmp_path, "single", SINGLE, name="ward", protocol="panel", seats=("judge",))
+    fields = person.model_dump(mode="json") | {"seats": [{"name": "ann", "model": "person/ann"}]}
+    heard = transcript_of([cast("ann", {"accurate": 4, "organized": 4})]).model_copy(
+        update={"case": "calm", "stop": Stop(reason="complete")}
+    )
+
+    async def sit() -> None:
+        store = Store.create(run)
+        rubric = store.arms()[0].rubric.model_dump(mode="json")
+        number = await store.add_arm("ward", "ward", {"rubric": rubric, "jury": fields})
+        await store.add(number, planted_case("calm"), "print", heard, position=0)
+        await store.close()
+
+    asyncio.run(sit())
+    desk = Desk(run)
+    desk.add_tasks("ann", [(name, name, "sheet") for name in ("calm", "premature")])
+
+    def left() -> tuple[dict[str, int], set[str], str]:
+        store = Store.read(run)
+        try:
+            shown = {verdict.case for arm, verdict in verdicts(store) if arm.name == "stances"}
+            return sealed_cases(store), shown, sealed_note(store)
+        finally:
+            store.release()
+
+    # Nobody asked her about the third, and the run is over.
+    sealed, shown, note = left()
+    assert list(sealed) == ["premature"] and shown == {"calm", "overruled"} and note.startswith("1 case is")
+    task = desk.task_at("ann", "premature")
+    assert task is not None
+    desk.mark_done(task, True)
+    desk.close()
+    assert left() == ({}, {"calm", "premature", "overruled"}, "")
+
+
+def test_a_deliberation_as_json_tells_evidence_abstentions_and_cost(tmp_path: Path, rubric: Rubric) -> None:
+    spent = Receipt(calls=("k1", "k2"), prompt=7, completion=5, cached=3, usd=0.5, seconds=2.0, by="server/b")
+    ballots = [
+        cast(
+            "high",
+            {"accurate": 4},
+            quotes={"q": "source", "r": "output"},
+            spent=spent,
+            moved_by="m",
+            saw=("0/x",),
+        ),
+        cast("low", {"accurate": 4}, quotes={"q": "source", "r": None}, abstained=("thorough",)),
+        cast("middle", {"accurate": 5}),
+    ]
+    jury = scripted_jury(tmp_path, "x", SCRIPTS["calm"])
+    transcript = transcript_of(ballots).model_copy(update={"stop": Stop(reason="complete"), "flags": ("f",)})
+    told = case_json(recount(transcript, rubric, jury, "median"))
+
+    assert [(b["juror"], b["value"], b["evidence_found"], b["alternate"]) for b in told["ballots"]] == [
+        ("high", 4, True, "server/b"),
+        ("low", 4, False, None),
+        ("middle", 5, None, None),
+    ]
+    first = told["ballots"][0]
+    assert (first["round"], first["attribute"], first["rationale"], first["moved_by"]) == (
+        1,
+        "accurate",
+        "r",
+        "m",
+    )
+    assert (first["purpose"], first["entry"], first["saw"]) == ("blind", "1/high", ["0/x"])
+    assert [quote["found"] for quote in told["ballots"][1]["evidence"]] == [True, False]
+    assert [(a["juror"], a["attribute"], a["reason"]) for a in told["abstentions"]] == [
+        ("low", "thorough", "out_of_scale")
+    ]
+    assert (told["calls"], told["usd"], told["seconds"]) == (2, 0.5, 2.0)
+    assert told["tokens"] == {"prompt": 7, "completion": 5, "cached": 3}
+    assert (told["rounds"], told["turns"], told["steps"], told["flags"]) == (1, 3, 1, ["f"])
+    assert told["verdict"]["accurate"]["value"] == 4 and told["stop"]["reason"] == "complete"
+    assert told["ledgers"] == told["decisions"] == [] and "claims" not in told
 
 
 def test_a_file_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -157,13 +157,14 @@ def worked() -> Verdict:
             Ledger(round=2, disputes=(dispute,), author="code", note="why", replan=True, saw=("1/a", "1/b")),
         ],
         [
-            cast("a", {"x": 2}, round=2, purpose="revision", saw=("2/b", "3/a"), moved_by="b\rsaid"),
+            cast("a", {"x": 2}, round=2, purpose="revision", saw=("2/b", "3/a"), moved_by="b\r\nsaid\rso"),
             cast("b", {"x": 4}, round=2, purpose="revision"),
         ],
         [
             Decided(round=2, findings=(Finding(attribute="x", value=2, rationale="so", weighed=("a",)),), saw=("3/a",)),
             Said(round=2, who="clerk", about="note", text="words", saw=("3/b",)),
         ],
+        seats=("a", "b", "c"),
     )  # fmt: skip
     decided = Outcome(
         status="reached", value=2, support=0.5, spread=2.0, votes=2, method="decision", why="so"
@@ -172,7 +173,8 @@ def worked() -> Verdict:
         status="hung", value=None, support=None, spread=0.0, votes=1, method="none", why="no",
         dissent=(Dissent(juror="a", value=1, reason="r"),),
     )  # fmt: skip
-    return told(transcript, x=decided, y=counted)
+    unheard = Outcome(status="hung", value=None, support=None, spread=None, votes=0, method="none")
+    return told(transcript, x=decided, y=counted, z=unheard)
 
 
 def told(transcript: Transcript, **outcomes: Outcome) -> Verdict:
@@ -216,7 +218,7 @@ def test_every_node_of_a_worked_deliberation() -> None:
         },
         "3/a": {
             "kind": "ballot", "label": "a, round 2: x 2", "purpose": "revision", "round": 2, "step": 3, "speaker": "a",
-            "score x": 2, "reason x": "r", "moved by x": "b\nsaid", "x": three, "y": 0,
+            "score x": 2, "reason x": "r", "moved by x": "b\nsaid\nso", "x": three, "y": 0,
         },
         "3/b": {
             "kind": "ballot", "label": "b, round 2: x 4", "purpose": "revision", "round": 2, "step": 3, "speaker": "b",
@@ -237,6 +239,10 @@ def test_every_node_of_a_worked_deliberation() -> None:
         "verdict/y": {
             "kind": "verdict", "label": "y hung", "attribute": "y", "status": "hung", "method": "none", "spread": 0.0,
             "why": "no", "x": four + 240, "y": 90,
+        },
+        "verdict/z": {
+            "kind": "verdict", "label": "z hung", "attribute": "z", "status": "hung", "method": "none",
+            "x": four + 240, "y": 180,
         },
     }  # fmt: skip
 
@@ -267,6 +273,17 @@ def test_every_edge_of_a_worked_deliberation() -> None:
     assert {(a, b, edge["round"]) for (a, kind, b), edge in found.items() if kind == "spoke"} == {
         (f"seat/{entry.speaker}", entry.id, entry.round) for entry in verdict.transcript.entries
     }
+    keys = {key for *_, key in graph.edges(keys=True)}
+    assert {
+        "3/a revised 1/a x",
+        "4/orchestrator decided verdict/x x",
+        "4/orchestrator weighed 3/a x",
+        "1/a decided verdict/y y",
+    } <= keys
+    # Where votes were counted all the same, the verdict rests on them.
+    by_votes = verdict["x"].model_copy(update={"method": "median"})
+    counted = deliberation_graph(verdict.transcript, told(verdict.transcript, x=by_votes))
+    assert {a for a, _, _ in edges(counted, "decided")} == {"3/a", "3/b"} and not edges(counted, "weighed")
     cited = {key: edge for *_, key, edge in graph.edges(keys=True, data=True) if "quote" in edge}
     assert cited == {
         f"1/a cited-evidence case {attribute}/{number}": {

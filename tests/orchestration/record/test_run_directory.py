@@ -73,7 +73,9 @@ async def put(store: Store, *replies: Reply) -> None:
 
 
 async def sit(store: Store, rubric: Rubric, cases: int | None = 3, **fields: Any) -> int:
-    jury = Jury.model_validate({"name": "j", "protocol": "panel", "seats": [{"name": "a"}], **fields})
+    jury = Jury.model_validate(
+        {"name": "j", "protocol": "panel", "seats": [{"name": "a", "model": "server/a"}], **fields}
+    )
     manifest = arm_manifest(rubric, jury, seed=0, scored=ScoredCases(), prices={})
     return await store.add_arm("j", arm_fingerprint(manifest), manifest, cases=cases)
 
@@ -451,7 +453,9 @@ def test_a_case_is_another_by_what_jurors_could_read_and_not_by_its_labels(
 def test_an_arm_is_another_by_what_can_change_an_answer(
     rubric: Rubric, part: str, value: object, another: bool
 ) -> None:
-    jury = Jury.model_validate({"name": "j", "protocol": "panel", "seats": [{"name": "a"}]})
+    jury = Jury.model_validate(
+        {"name": "j", "protocol": "panel", "seats": [{"name": "a", "model": "server/a"}]}
+    )
     made = arm_manifest(rubric, jury, seed=0, scored=ScoredCases(), prices={})
     now = {**made, part: value}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -16,14 +17,22 @@ from typing import Any
 import pytest
 from command_line import venire
 from openai_server import Call, ProviderServer, filled
+from planted_run import SCRIPTS, planted_case, planted_run
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
 
 from venire import Case, Jury, Rubric, Store, VenireError, replay
+from venire.agents.model import Reply
 from venire.orchestration.reading.export import verdicts
 from venire.orchestration.record import Location
 from venire.orchestration.replay.change import Change, SeatChange, changed_jury, parse_limits
-from venire.orchestration.replay.replay import ReplaySession, plan_replay, run_replay
+from venire.orchestration.replay.replay import (
+    LayeredCalls,
+    ReplaySession,
+    open_parent,
+    plan_replay,
+    run_replay,
+)
 from venire.orchestration.run_session import RunSession, run_session
 
 QUIET = Console(quiet=True)
@@ -250,6 +259,80 @@ def test_python_gives_both_verdicts(tmp_path: Path, rubric: Rubric) -> None:
 def test_what_cannot_be_replayed_is_refused(change: Change, words: str) -> None:
     with pytest.raises(VenireError, match=re.escape(words)):
         changed_jury(jury_of("http://127.0.0.1:1/v1", "debate", 3), change)
+
+
+def test_who_is_struck_takes_its_weight_along_and_seats_keep_the_numbers_of_their_answers() -> None:
+    seats = [{"name": name, "model": "server/same"} for name in "abc"]
+    jury = Jury.model_validate(
+        {"name": "j", "protocol": "panel", "repeats": 2, "seats": seats, "count": "weighted", "weights": {"a": 1, "b": 2, "c": 3}}
+    )  # fmt: skip
+    after = changed_jury(jury, Change(without=("b",)))
+    assert (after.weights, after.seat_names) == ({"a": 1, "c": 3}, ("a", "c"))
+    assert (jury.first_repeats, after.first_repeats) == ((0, 2, 4), (0, 4))
+    # Made like the other two, a changed seat draws beyond them; made like nobody, from the beginning.
+    odd = jury.model_copy(
+        update={"seats": (jury.seats[0].model_copy(update={"model": "server/odd"}), *jury.seats[1:])}
+    )
+    assert odd.first_repeats == (0, 0, 2)
+    assert changed_jury(odd, Change(seats=(SeatChange("a", "model", "server/same"),))).first_repeats == (
+        4,
+        0,
+        2,
+    )
+    assert changed_jury(odd, Change(seats=(SeatChange("b", "model", "server/new"),))).first_repeats == (
+        0,
+        0,
+        2,
+    )
+    assert changed_jury(jury, Change()) is jury
+    assert changed_jury(jury, Change(limits={"max_rounds": 7})).limits.max_rounds == 7
+
+
+def test_only_what_every_arm_has_heard_is_replayed(tmp_path: Path) -> None:
+    run = planted_run(tmp_path, {name: SCRIPTS[name] for name in ("calm", "premature")})
+
+    async def more() -> None:
+        store = Store.create(run)
+        arm = store.arms()[0]
+        extra = next(store.transcripts(arm)).model_copy(update={"case": "extra"})
+        await store.add(arm.id, planted_case("extra"), "print", extra, position=2)
+        await store.close()
+
+    asyncio.run(more())
+
+    def cases(**fields: Any) -> list[str]:
+        with open_parent(ReplaySession(run=run, folder=tmp_path / "child", **fields)) as parent:
+            return [case.id for case in parent.cases]
+
+    assert cases() == ["calm", "premature"]
+    assert cases(arm="stances") == ["calm", "premature", "extra"]
+    assert cases(cases=("premature",)) == ["premature"]
+    with pytest.raises(VenireError, match="no case 'extra' was heard"):
+        cases(cases=("extra",))
+
+
+def test_a_childs_own_answer_comes_before_its_parents_and_a_forecast_writes_nothing() -> None:
+    class Answers:
+        def __init__(self, **known: str) -> None:
+            self.known = {key: Reply(text) for key, text in known.items()}
+
+        async def get(self, key: str) -> Reply | None:
+            return self.known.get(key)
+
+        async def put(self, key: str, request: Any, reply: Reply) -> None:
+            self.known[key] = reply
+
+    async def texts(calls: LayeredCalls) -> list[str | None]:
+        found = [await calls.get(key) for key in ("both", "parent", "child", "none")]
+        await calls.put("none", None, Reply("new"))  # type: ignore[arg-type]
+        return [reply and reply.text for reply in found]
+
+    for forecast in (False, True):
+        parent, child = Answers(both="p", parent="p"), Answers(both="c", child="c")
+        calls = LayeredCalls(parent, child, forecast=forecast)  # type: ignore[arg-type]
+        assert asyncio.run(texts(calls)) == ["c", "p", "c", None]
+        assert calls.answered == {"both", "parent", "child"}
+        assert ("none" in child.known, "none" in parent.known) == (not forecast, False)
 
 
 def test_a_debate_goes_on_with_two_who_are_named() -> None:
