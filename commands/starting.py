@@ -210,19 +210,15 @@ def _read_sheet(
     """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`."""
     from ..rubrics.errors import InvalidFile, VenireError
     from ..rubrics.files import nearest
+    from ..rubrics.ratings import scores_by_person, unclear_persons
     from ..rubrics.sheet_columns import (
         ROLES,
-        carry_merged,
         clear_stray_scores,
         competing_texts,
         guess_columns,
-        ids_by_system,
-        rows_by_attribute,
-        rows_by_person,
-        scores_by_person,
-        unclear_persons,
         unread_scores,
     )
+    from ..rubrics.sheet_table import carry_merged, ids_by_system, rows_by_attribute, rows_by_person
 
     numbered = _sheet_rows(sheet)
     rows = [row for _, row in numbered]
@@ -279,7 +275,7 @@ def _sheet_rows(sheet: Path) -> list[tuple[int, dict[str, str]]]:
     from ..rubrics.errors import InvalidFile
     from ..rubrics.files import is_workbook, split_sheet
     from ..rubrics.rows import read_grid, read_rows
-    from ..rubrics.sheet_columns import sheet_table
+    from ..rubrics.sheet_table import sheet_table
 
     file, _ = split_sheet(sheet)
     if not (is_workbook(file) or file.suffix.lower() in (".csv", ".tsv", ".txt")):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,11 +14,27 @@ from typing import Any
 from .errors import InvalidFile
 from .files import near_column
 from .rows import cell_number, from_csv_cell, read_rows
-from .sheet_columns import column_named, scores_by_person
+from .sheet_columns import QUALITY, column_named, plain_name, without_aggregates, without_scale
 
 _LONG = ("case", "rater", "attribute", "value")
 _BESIDE = ("round", "rationale")
 _Row = Mapping[str, Any]
+_BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
+    (re.compile(r"([^:]+):([^:]+)"), 0),
+    (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
+    (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
+    (re.compile(r"([^_.]+)[_.]([^_.]+)"), None),
+    (re.compile(r"(.+)[ _.-]+((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)", re.IGNORECASE), 1),
+    (re.compile(r"((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)[ _.-]+(.+)", re.IGNORECASE), 0),
+)
+"""How a column's name may hold a person and an attribute, and which part is the person where the words do not tell."""
+_PERSON = re.compile(
+    r"\b(dr|prof|mr|mrs|ms|frau|herr|rater|reviewer|annotator|nurse|doctor|physician|clinician|expert|person|judge|arzt|medico)\b|"
+    r"^(r|rater|reviewer|annotator|expert|judge|reader|dr)[ ._-]?\d+$",
+    re.IGNORECASE,
+)
+OVERALL = "overall quality"
+"""What is scored where columns are named by people alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +170,76 @@ def _round(place: str, value: Any) -> int | None:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidFile(f"{place}: round {value!r} is not a number", remedy="write 1, 2, ...") from None
+
+
+def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By column of scores, whose they are and of what, where all that have a second part say so: `Dr Lee: accurate`, `accurate (Dr Lee)`.
+
+    A column that is named by a person alone holds scores of the whole. Empty where there are no two persons, or where it cannot be told
+    which part is the person; a mean or consensus is no person.
+    """
+    names = without_aggregates(names)
+    if (
+        len(names) > 1
+        and all(_PERSON.search(name) and not QUALITY.search(plain_name(name)) for name in names)
+        and not any(form.fullmatch(name) for form, _ in _BY_PERSON[:3] for name in names)
+    ):
+        return {name: (name, OVERALL) for name in names}
+    for form, usual in _BY_PERSON:
+        parts = _parts(names, form)
+        side = _person_side(parts, usual)
+        if side is not None:
+            return {name: (part[side], part[1 - side]) for name, part in parts.items()}
+    return {}
+
+
+def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
+    """Columns of scores in two parts of which either may be the person's."""
+    for form, usual in _BY_PERSON:
+        parts = _parts(names, form)
+        if usual is None and _is_grid(parts) and _person_side(parts, usual) is None:
+            return tuple(parts)
+    names = without_aggregates(names)
+    words = _parts(names, re.compile(r"(.+) (\S+)"))
+    heads, tails = ({plain_name(part[side]) for part in words.values()} for side in (0, 1))
+    if (
+        _is_grid(words)
+        and len(heads) > 1
+        and all(map(QUALITY.search, tails))
+        and not any(map(QUALITY.search, heads))
+    ):
+        return tuple(words)
+    numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
+    return (
+        tuple(numbered)
+        if _is_grid(numbered) and all(QUALITY.search(plain_name(head)) for head, _ in numbered.values())
+        else ()
+    )
+
+
+def _parts(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str]]:
+    matches = {name: form.fullmatch(without_scale(name)) for name in names}
+    return {name: (m[1].strip(), m[2].strip()) for name, m in matches.items() if m}
+
+
+def _is_grid(parts: Mapping[str, tuple[str, str]]) -> bool:
+    """Whether each of two heads or more goes with each of two tails or more, or one of them with several."""
+    heads, tails = ({part[side] for part in parts.values()} for side in (0, 1))
+    return len(parts) > 1 and len(set(parts.values())) == len(parts) == len(heads) * len(tails)
+
+
+def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int | None:
+    """Which part of the names is the person's: as words tell, or the one that varies, or as is usual."""
+    if not _is_grid(parts):
+        return None
+    sides = [list(dict.fromkeys(part[side] for part in parts.values())) for side in (0, 1)]
+    named = [all(map(_PERSON.search, side)) for side in sides]
+    if named[0] != named[1]:
+        return 0 if named[0] else 1
+    rated = [any(map(QUALITY.search, map(plain_name, side))) for side in sides]
+    if all(rated):
+        return None
+    person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual
+    if person is None and min(map(len, sides)) == 1 and not any(rated):
+        return None
+    return person if person is not None and len(sides[person]) > 1 else None

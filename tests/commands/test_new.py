@@ -14,7 +14,8 @@ from venire.cli import app
 from venire.commands.project_files import scale_bounds
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
-from venire.rubrics.sheet_columns import guess_columns, scores_by_person
+from venire.rubrics.ratings import scores_by_person
+from venire.rubrics.sheet_columns import guess_columns
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
 ROWS = [
