@@ -13,16 +13,12 @@ import yaml
 
 from ..orchestration.record.private_files import FOLDER_MODE, open_private
 from ..rubrics.errors import VenireError
-from ..rubrics.sheet_columns import SheetColumns, attribute_name, attribute_names, score_of
+from ..rubrics.sheet_columns import SheetColumns, attribute_name, attribute_names
+from ..rubrics.sheet_scores import Bounds
 
 RATERS = ("rater-1", "rater-2")
 """In a ratings template: two people, so that they can be held against each other."""
-_SCALES: Sequence[tuple[str, int, int]] = (
-    ("yes_no", 0, 1),
-    ("one_to_five", 1, 5),
-    ("one_to_seven", 1, 7),
-    ("zero_to_ten", 0, 10),
-)
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORDS: Mapping[str, Mapping[int, str]] = {
     "yes_no": {0: "No", 1: "Yes"},
     "one_to_five": {1: "Very poor", 2: "Poor", 3: "Fair", 4: "Good", 5: "Very good"},
@@ -51,8 +47,7 @@ class Asked:
 
     name: str
     question: str
-    low: int = 1
-    high: int = 5
+    scale: Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,22 +159,20 @@ def ratings_of(
     return list(by_rater.values())
 
 
-def scale_bounds(cells: Iterable[str]) -> tuple[int, int]:
-    """The ends of the smallest usual scale that has all these scores."""
-    scores = [score for cell in cells if (score := score_of(cell.strip())) is not None]
-    for _, low, high in _SCALES:
-        if scores and low <= min(scores) and max(scores) <= high:
-            return low, high
-    return 1, 5
-
-
 def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:
     """A rubric that asks these attributes."""
-    scales, attributes = {}, []
+    scales: dict[str, dict[str, object]] = {}
+    attributes = []
     for attribute in asked:
-        scale = next(title for title, low, high in _SCALES if (low, high) == (attribute.low, attribute.high))
-        words = _WORDS.get(scale) or {n: str(n) for n in range(attribute.low, attribute.high + 1)}
-        scales[scale] = {"level": "binary" if scale == "yes_no" else "ordinal", "anchors": dict(words)}
+        low, high, any_number = attribute.scale
+        ends = [_NUMBERS[end] if end < len(_NUMBERS) else str(end) for end in (low, high)]
+        scale = "yes_no" if (low, high, any_number) == (0, 1, False) else "_to_".join(ends)
+        words = _WORDS.get(scale) or {n: str(n) for n in range(low, high + 1)}
+        scales[scale] = (
+            {"level": "interval", "minimum": low, "maximum": high}
+            if any_number
+            else {"level": "binary" if scale == "yes_no" else "ordinal", "anchors": dict(words)}
+        )
         attributes.append({"name": attribute.name, "question": attribute.question, "scale": scale})
     document = {"name": name, "version": 1, "scales": scales, "attributes": attributes}
     return "# What is asked. Raise the version when a word below changes.\n" + _yaml(document)

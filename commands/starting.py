@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from .options import BASE_URL, JSON, console, print_json, say, sheet_option
 
 if TYPE_CHECKING:
-    from ..rubrics.sheet_columns import SheetColumns
+    from ..rubrics.sheet_columns import Role, SheetColumns
     from .project_files import Asked, Project
 
 
@@ -211,13 +212,8 @@ def _read_sheet(
     from ..rubrics.errors import InvalidFile, VenireError
     from ..rubrics.files import nearest
     from ..rubrics.ratings import scores_by_person, unclear_persons
-    from ..rubrics.sheet_columns import (
-        ROLES,
-        clear_stray_scores,
-        competing_texts,
-        guess_columns,
-        unread_scores,
-    )
+    from ..rubrics.sheet_columns import ROLES, competing_texts, guess_columns, unplaced_texts, unread_scores
+    from ..rubrics.sheet_scores import clear_stray_scores, is_form_status, odd_score
     from ..rubrics.sheet_table import carry_merged, ids_by_system, rows_by_attribute, rows_by_person
 
     numbered = _sheet_rows(sheet)
@@ -237,18 +233,31 @@ def _read_sheet(
         columns = columns.with_role(column, role)  # type: ignore[arg-type]
     if not any(pair.startswith("output=") for pair in named) and (texts := competing_texts(columns, rows)):
         columns = columns.with_role(_judged_text(sheet, texts, yes), "output")
+    for text in unplaced_texts(columns, rows):
+        if f"kept={text}" not in named:
+            columns = columns.with_role(text, _role_of_text(sheet, text, yes))
     carried = carry_merged(rows, columns)
     if carried:
         say(
             f"{_many(carried, 'row')} without id and text: read as further ratings of the case above",
             err=True,
         )
-    for note in clear_stray_scores(numbered, columns):
+    for note in clear_stray_scores(numbered, columns.of("rating")):
         say(note, err=True)
+    scores_by_column = {name: [row.get(name, "") for row in rows] for name in columns.of("rating")}
+    for name in scores_by_column:
+        if (odd := odd_score(name, scores_by_column)) is not None:
+            _settle_odd(sheet, name, odd, numbered, yes)
+    for name in columns.of("kept"):
+        if is_form_status(name, cells := [row.get(name, "") for row in rows]) and any(cells):
+            say(
+                f"{name!r} is read as REDCap's status of a form, and not as scores; if it is scores, give --column rating={name!r}",
+                err=True,
+            )
     for unread in unread_scores(columns, rows):
         if f"kept={unread}" not in named:
             raise InvalidFile(
-                f"{sheet}: {unread!r} seems to hold scores, but not as numbers from 0 to 10",
+                f"{sheet}: {unread!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
                 remedy=f"write numbers such as 4; if they are not scores, give --column kept={unread!r}",
             )
     if (by_attribute := rows_by_attribute(rows, columns)) is not None:
@@ -264,9 +273,10 @@ def _read_sheet(
         )
         say(f"{len(scores)} columns are read as scores of {subjects} by {people}", err=True)
         rows, columns = rows_by_person(rows, columns, scores)
-    elif unclear := unclear_persons(ratings):
+    elif (unclear := unclear_persons(ratings)) and not any(f"rating={name}" in named for name in unclear):
         _refuse_unclear(sheet, unclear)
     _show_columns(columns, rows)
+    _say_doubtful_scales(columns, rows)
     return rows, columns
 
 
@@ -306,12 +316,55 @@ def _judged_text(sheet: Path, texts: Sequence[str], yes: bool) -> str:
     return click.prompt("Which column holds the text to judge?", type=click.Choice(texts), err=True)
 
 
+def _role_of_text(sheet: Path, text: str, yes: bool) -> Role:
+    """What a column of texts is whose name says nothing, where no other is the source."""
+    from ..rubrics.errors import VenireError
+
+    if yes:
+        raise VenireError(
+            f"{sheet}: {text!r} may be the source, which jurors see, or something that they must not see",
+            remedy=f"say which: --column source={text!r} or --column kept={text!r}",
+        )
+    roles: tuple[Role, ...] = ("source", "reference", "question", "kept")
+    return click.prompt(f"What is {text!r}?", type=click.Choice(roles), err=True)
+
+
+def _settle_odd(
+    sheet: Path, column: str, odd: str, rows: Sequence[tuple[int, dict[str, str]]], yes: bool
+) -> None:
+    """Blanks a score that alone widens a column's scale, if the person says that it is none."""
+    from ..rubrics.errors import VenireError
+
+    cells = [(line, row) for line, row in rows if row.get(column) == odd]
+    others = [float(row[column]) for _, row in rows if row.get(column) not in ("", odd, None)]
+    problem = f"line {cells[0][0]}, {column!r}: {odd} stands apart from the other scores, {min(others):g} to {max(others):g}"
+    if yes:
+        ends = (
+            f"{min(0, int(float(odd)))}-{max(10, int(float(odd)))}"
+            if float(odd) > 1
+            else f"{odd}-{max(others):g}"
+        )
+        raise VenireError(
+            f"{sheet}: {problem}",
+            remedy=f"leave the cell empty if it is no score; if it is one, write the scale behind the name: '{column} ({ends})'",
+        )
+    if not click.confirm(f"{problem}. Is it a score?", err=True):
+        for _, row in cells:
+            row[column] = ""
+
+
 def _refuse_unclear(sheet: Path, columns: Sequence[str]) -> None:
     from ..rubrics.errors import VenireError
 
+    shown = ", ".join(map(repr, columns[:4]))
+    if not any(re.search(r"[\W\d_]", name) for name in columns):
+        raise VenireError(
+            f"{sheet}: are {shown} people who rated, or attributes?",
+            remedy=f"name the columns of people as '{columns[0]}: ATTRIBUTE'; for attributes, give --column rating={columns[0]!r}",
+        )
     raise VenireError(
-        f"{sheet}: which part of {', '.join(map(repr, columns[:4]))} is the person, and which the attribute?",
-        remedy="name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'",
+        f"{sheet}: which part of {shown} is the person, and which the attribute?",
+        remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={columns[0]!r}",
     )
 
 
@@ -328,6 +381,7 @@ def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> N
 
     from ..rubrics.errors import safe
     from ..rubrics.sheet_columns import MEANING
+    from ..rubrics.sheet_scores import scale_bounds
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("column", overflow="fold")
@@ -337,10 +391,31 @@ def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> N
     for column, role in columns.roles.items():
         example = next((row[column] for row in rows if row.get(column)), "")
         style = "dim" if role in ("kept", "left out") else "bold green"
-        table.add_row(
-            safe(column), Text(role, style), MEANING[role], Text(safe(" ".join(example.split())), "dim")
-        )
+        meaning = MEANING[role]
+        if role == "rating":
+            low, high, _ = scale_bounds(column, [row.get(column, "") for row in rows])
+            meaning = f"people's scores, from {low} to {high}"
+        table.add_row(safe(column), Text(role, style), meaning, Text(safe(" ".join(example.split())), "dim"))
     console(stderr=True).print(table)
+
+
+def _say_doubtful_scales(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> None:
+    """Name the columns whose highest score nobody gave, so that their scale may be a shorter one."""
+    from ..rubrics.sheet_scores import noted_scale, scale_bounds
+
+    names_by_scale: dict[tuple[int, int, float], list[str]] = {}
+    for column in columns.of("rating"):
+        cells = [row[column] for row in rows if row.get(column)]
+        low, high, any_number = scale_bounds(column, cells)
+        top = max(map(float, cells), default=high)
+        if top < high and not any_number and noted_scale(column) is None:
+            names_by_scale.setdefault((low, high, top), []).append(column)
+    for (low, high, top), names in names_by_scale.items():
+        say(
+            f"no score of {', '.join(map(repr, names))} is above {top:g}, and the scale is taken to be {low} to {high}; "
+            f"if it is another, write it behind the column's name: '{names[0]} ({low}-{math.ceil(top)})'",
+            err=True,
+        )
 
 
 def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> SheetColumns:
@@ -377,8 +452,9 @@ _ADJECTIVE = re.compile(
 
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
     """The attributes that people rated in the sheet, or those that the person names."""
-    from ..rubrics.sheet_columns import attribute_names, without_scale
-    from .project_files import Asked, scale_bounds
+    from ..rubrics.sheet_columns import attribute_names
+    from ..rubrics.sheet_scores import scale_bounds, without_scale
+    from .project_files import Asked
 
     names = list(columns.of("rating"))
     if not names:
@@ -396,8 +472,7 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
         )  # fmt: skip
         if not yes:
             question = click.prompt(f"The question for {name!r}", default=question, err=True)
-        low, high = scale_bounds(row.get(name, "") for row in rows)
-        questions.append(Asked(attribute, question, low, high))
+        questions.append(Asked(attribute, question, scale_bounds(name, [row.get(name, "") for row in rows])))
     return questions
 
 

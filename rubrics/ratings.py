@@ -14,7 +14,8 @@ from typing import Any
 from .errors import InvalidFile
 from .files import near_column
 from .rows import cell_number, from_csv_cell, read_rows
-from .sheet_columns import QUALITY, column_named, plain_name, without_aggregates, without_scale
+from .sheet_columns import column_named, without_aggregates
+from .sheet_scores import QUALITY, plain_name, without_scale
 
 _LONG = ("case", "rater", "attribute", "value")
 _BESIDE = ("round", "rationale")
@@ -24,6 +25,8 @@ _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
     (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
     (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
     (re.compile(r"([^_.]+)[_.]([^_.]+)"), None),
+    (re.compile(r"(.+?) +((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+)"), 1),
+    (re.compile(r"((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+) +(.+)"), 0),
     (re.compile(r"(.+)[ _.-]+((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)", re.IGNORECASE), 1),
     (re.compile(r"((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)[ _.-]+(.+)", re.IGNORECASE), 0),
 )
@@ -105,7 +108,9 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
         raise InvalidFile(
             f"{place}: no column besides case and rater", remedy="give one column per attribute"
         )
-    whose: dict[str, tuple[str | None, str]] = {**by_person} or {name: (None, name) for name in scores}
+    whose: dict[str, tuple[str | None, str]] = {
+        name: (person, without_scale(subject)) for name, (person, subject) in by_person.items()
+    } or {name: (None, name) for name in scores}
 
     def unfold(place: str, row: _Row) -> Iterator[_Row]:
         for column, (person, attribute) in whose.items():
@@ -189,7 +194,10 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
         parts = _parts(names, form)
         side = _person_side(parts, usual)
         if side is not None:
-            return {name: (part[side], part[1 - side]) for name, part in parts.items()}
+            return {
+                name: (part[side], part[1 - side] + name[len(without_scale(name)) :])
+                for name, part in parts.items()
+            }
     return {}
 
 
@@ -202,13 +210,14 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
     names = without_aggregates(names)
     words = _parts(names, re.compile(r"(.+) (\S+)"))
     heads, tails = ({plain_name(part[side]) for part in words.values()} for side in (0, 1))
-    if (
-        _is_grid(words)
-        and len(heads) > 1
-        and all(map(QUALITY.search, tails))
-        and not any(map(QUALITY.search, heads))
+    rated = [[QUALITY.search(part) is not None for part in side] for side in (heads, tails)]
+    if _is_grid(words) and any(
+        len(people) > 1 and all(subject) and not any(person)
+        for people, subject, person in ((heads, rated[1], rated[0]), (tails, rated[0], rated[1]))
     ):
         return tuple(words)
+    if len(names) > 1 and all(re.fullmatch(r"[^\W\d_]+", name) and name[0].isupper() for name in names):
+        return () if any(QUALITY.search(plain_name(name)) for name in names) else tuple(names)
     numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
     return (
         tuple(numbered)

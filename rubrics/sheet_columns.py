@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, get_args
 
+from .sheet_scores import COUNTED, QUALITY, is_form_status, is_scores, plain_name, without_scale
+
 Role = Literal[
     "id",
     "output",
@@ -41,23 +43,24 @@ MEANING: Mapping[Role, str] = {
     "left out": "not used",
 }
 NAMES: Mapping[Role, str] = {
-    "id": "case|id|case id|case no|case number|record id|note id|item|item id|nr|no|number|key|fall|fallnummer|fall nr|fall id|kennung|cas|numero|"
-    "identifiant|codigo|code|caso|numero de caso|id caso",
+    "id": "case|id|case id|case no|case number|record id|note id|item|item id|nr|no|number|key|uid|uuid|ref|ticket|sample|fall|fallnummer|fall nr|"
+    "fall id|lfd nr|aktenzeichen|kennung|cas|numero|identifiant|codigo|code|caso|numero de caso|id caso",
     "output": "output|summary|ai summary|answer|response|reply|completion|generated text|generated summary|model output|candidate|draft|"
-    "text|generated note|ai note|letter|report|zusammenfassung|antwort|ausgabe|resume|reponse|sortie|texte|resumen|respuesta|salida|texto|"
-    "resumo|resposta|saida",
-    "source": "source|sources|notes|note|patient notes|clinical notes|transcript|conversation|document|context|input|original|"
-    "chart|record|source text|passage|article|dialogue|dialog|quelle|quelltext|notizen|transkript|gesprach|dokument|original text|"
-    "texte source|compte rendu|texto original|notes cliniques|transcription|fuente|texto fuente|notas|transcripcion|documento|fonte|texto fonte|transcricao",
+    "generated note|ai note|translation|paraphrase|zusammenfassung|antwort|ausgabe|entwurf|ubersetzung|resume|reponse|sortie|traduction|"
+    "resumen|respuesta|salida|traduccion|resumo|resposta|saida|traducao",
+    "source": "source|sources|patient notes|clinical notes|progress notes|transcript|conversation|document|context|input|original|"
+    "chart|source text|source note|passage|article|dialogue|dialog|findings|quelle|quelltext|ausgangstext|originaltext|transkript|gesprach|"
+    "dokument|artikel|original text|texte source|texte original|compte rendu|texto original|notes cliniques|transcription|fuente|texto fuente|"
+    "texto de origen|transcripcion|documento|articulo|fonte|texto fonte|texto de origem|transcricao|artigo",
     "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth|"
     "referenz|musterantwort|musterlosung|reponse attendue|referencia",
-    "question": "question|prompt|query|task|instruction|instructions|request|asked|frage|aufgabe|anfrage|consigne|pregunta|tarea|pergunta|tarefa",
-    "audience": "audience|reader|for whom|zielgruppe|publico",
+    "question": "question|prompt|query|task|instruction|instructions|request|asked|inquiry|user message|user input|customer message|frage|aufgabe|anfrage|consigne|pregunta|tarea|pergunta|tarefa",
+    "audience": "audience|readers|for whom|zielgruppe|publico",
     "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject|"
     "gruppe|patientin|groupe|grupo|paciente",
     "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
-    "rater": "rater|rated by|reviewer|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|prufer|"
+    "rater": "rater|rated by|reviewer|evaluator|evaluated by|coder|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
     "arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
 _ENDINGS: Sequence[tuple[str, Role]] = sorted(
@@ -69,50 +72,37 @@ _ENDINGS: Sequence[tuple[str, Role]] = sorted(
     key=lambda each: -len(each[0]),
 )
 """Names of texts with which a longer name may end, such as `AI discharge summary`; the longest first."""
+_EITHER = (
+    "note|notes|letter|report|text|record|message|email|story|brief|bericht|notiz|notizen|befund|texte|lettre|rapport|texto|carta|informe|"
+    "nota|notas|relatorio"
+)
+"""Names of texts that are judged where no other is, and else what the judged text was made from."""
+_NOTES = ("note", "notes", "notizen", "notas")
+_MADE = re.compile(
+    r"\b(ai|generated|gpt|chatgpt|llm|model|bots?|chatbot|assistant|candidate|draft|machine|mt|predicted|ki|ia|entwurf|genere|generado|gerado)\b"
+)
+"""Words in the name of a text that a system wrote."""
+_KNOWN_GOOD = re.compile(r"\b(reference|gold|expected|ideal|ground truth|target|referenz|referencia)\b")
+_ID_ENDINGS = ("id", "no", "nr", "number", "code", "key")
 _SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
-    ("id", ("id", "no", "nr", "number", "code", "key")),
     ("system", ("system", "model", "bot", "assistant", "engine", "vendor", "author", "writer")),
 )
 """Names of short cells with which a longer name may end, such as `Ticket No.` or `Which bot?`."""
-QUALITY = re.compile(
-    r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
-    r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|"
-    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair|utile|qualite|complet|"
-    r"claridad|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
-    re.IGNORECASE,
-)
-"""Stems of what is commonly rated, in five languages."""
-_SCALE_NOTE = re.compile(
-    r"\s*[(\[]\s*(?:\d+\s*(?:-|–|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|\d+\s*=[^)\]]*|%)\s*[)\]]\s*$",
-    re.IGNORECASE,
-)
-"""What stands behind a name and says the scale, as `(1-5)` or `(1 = poor, 5 = good)`."""
-_YES_NO: Mapping[str, float] = {
-    **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim", "true", "wahr", "vrai", "verdadero"), 1.0),
-    **dict.fromkeys(("no", "n", "nein", "non", "nao", "false", "falsch", "faux", "falso"), 0.0),
-}
-_MISSING = re.compile(
-    r"|n a|na|nan|none|null|missing|not applicable|unknown|not rated|k a|keine angabe|entfallt|nicht zutreffend|non applicable|sans objet|"
-    r"n d|s d|no aplica|sin dato|nao se aplica|99|999"
-)
-"""What people write where there is no score, without its signs: `n/a`, `k.A.`, `-`, `?`, `-99`."""
 AGGREGATE = re.compile(
     r"(grand )?(mean|average|avg|median|sums?|totals?|sd|std|standard deviation|consensus|adjudicated|final|mittelwert|durchschnitt|summe|"
     r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
 )
 """What stands in a person's place over scores worked out from the others, or before a row of them."""
-_COUNTED = re.compile(
-    r"\b(age|visit|week|day|month|year|session|turn|words?|tokens?|length|count|order|page|seed|minutes|seconds|duration|time|attempt|trial|"
-    r"worter|mots|palabras|palavras|alter|woche|tag|jahr|edad|semana|visita|idade)\b"
-)
-"""Small numbers that nobody gave as a score."""
 _TEXT = 20
 """Characters of a cell, on average, from which on a column holds texts."""
-_MOST_SCORE = 10
 _TEXT_ROLES: tuple[Role, ...] = ("output", "source", "reference", "question")
 _COMMENT = re.compile(
-    r"\b(comments?|remarks?|notes?|rationale|reasons?|kommentar|bemerkung|commentaires?|comentarios?)\b"
+    r"\b(comments?|remarks?|rationale|reason(s|ing)?|feedback|explanations?|justification|why|kommentare?|bemerkung(en)?|anmerkung(en)?|begrundung|"
+    r"commentaires?|remarques?|comentarios?|observaciones|observacoes|justificacion|justificativa)\b|"
+    r"\b(rater|reviewer|annotator|evaluator|assessor|judge)s?\b.*\bnotes?\b"
 )
+_CODE = re.compile(r"https?://\S+|\S+@\S+|[\d\s:./+TZ-]+(?:[AaPp][Mm])?|[\w-]*\d[\w-]*")
+"""A date, an address or a key: long, but no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,36 +140,72 @@ def guess_columns(
             roles[column] = "rating"
     for role in NAMES:
         match = column_named(role, [column for column in columns if column not in roles])
-        if match is not None and not (role in _TEXT_ROLES and _is_scores(match, cells[match])):
+        if match and role not in (*_TEXT_ROLES, "id") and not _is_text(cells[match], 3 * _TEXT):
             roles[match] = role
-    for column in (name for name in columns if name not in roles and _is_text(cells[name])):
-        ending = _ending_role(column)
-        if ending is not None and (ending == "source" or ending not in roles.values()):
-            roles[column] = ending
+    roles |= _guess_texts({column: cells[column] for column in columns if column not in roles})
+    texts = next((cells[column] for column, role in roles.items() if role == "output"), [])
+    free = [name for name in columns if name not in roles]
+    if key := _guess_id(free, cells, texts):
+        roles[key] = "id"
     for role, endings in _SHORT_ENDINGS:
         free = [name for name in columns if name not in roles and not _is_text(cells[name])]
         if role not in roles.values() and (
-            match := next((c for c in free if _ends_with(c, endings) and _may_be(role, cells[c])), None)
+            match := next((c for c in free if _ends_with(c, endings) and _recurs(cells[c])), None)
         ):
             roles[match] = role
     if "id" not in roles.values() and columns:
         group, first = next((c for c in columns if roles.get(c) == "group"), None), columns[0]
-        if group is not None and _ends_with(group, ("id",)) and _may_be("id", cells[group]):
+        if group is not None and _ends_with(group, ("id",)) and _tells_apart(cells[group], texts):
             roles[group] = "id"
         elif first not in roles and _counts_rows(first, cells[first]):
             roles[first] = "id"
     if not attributes:
-        scored = [c for c in columns if c not in roles and _is_scores(c, cells[c])]
+        scored = [
+            c for c in columns
+            if c not in roles and is_scores(c, cells[c]) and not _is_key(c) and not is_form_status(c, cells[c])
+        ]  # fmt: skip
         roles |= dict.fromkeys(without_aggregates(scored), "rating")
-    if "output" not in roles.values():
-        longest = max(
-            (column for column in columns if column not in roles and any(cells[column])),
-            key=lambda column: sum(map(len, cells[column])),
-            default=None,
-        )
-        if longest is not None:
-            roles[longest] = "output"
     return SheetColumns({column: roles.get(column, "kept") for column in columns})
+
+
+def _guess_texts(cells: Mapping[str, Sequence[str]]) -> dict[str, Role]:
+    """The roles of texts: by their names, where a note or letter beside a summary is its source; a sheet's only text is judged."""
+    scored = [column for column in cells if is_scores(column, cells[column]) and not _is_key(column)]
+    behind = list(cells)[list(cells).index(scored[0]) :] if scored else []
+    """Notes behind scores are a rater's."""
+    kinds = {
+        column: _text_kind(column)
+        for column in cells
+        if not is_scores(column, cells[column]) and not (column in behind and plain_name(column) in _NOTES)
+    }
+    long = [column for column in kinds if _is_text(cells[column]) and not _COMMENT.search(plain_name(column))]
+    named = [column for column, kind in kinds.items() if kind and (column in long or _is_exact(column))]
+    by_kind = {
+        kind: sorted((c for c in named if kinds[c] == kind), key=lambda c: not _is_exact(c))
+        for kind in (*_TEXT_ROLES, "either")
+    }
+    unknown = sorted((c for c in long if kinds[c] is None), key=lambda c: -sum(map(len, cells[c])))
+    others = [c for c in named if kinds[c] not in ("output", "either")]
+    short = sorted((c for c in kinds if any(cells[c])), key=lambda c: -sum(map(len, cells[c])))
+    judged = (*by_kind["output"], *by_kind["either"], *unknown, *(others if len(others) == 1 else ()))
+    judged = judged or (() if others else tuple(short[:1]))
+    roles: dict[str, Role] = dict.fromkeys(by_kind["source"], "source")
+    roles |= {by_kind[role][0]: role for role in ("reference", "question") if by_kind[role]}
+    if by_kind["output"] and not by_kind["source"]:
+        roles |= dict.fromkeys(by_kind["either"], "source")
+    return {**roles, **dict.fromkeys(judged[:1], "output")}
+
+
+def _guess_id(free: Sequence[str], cells: Mapping[str, Sequence[str]], texts: Sequence[str]) -> str | None:
+    """The column of ids: one so named, the first that has one id for each text."""
+    spellings = NAMES["id"].split("|")
+    exact = sorted(
+        (c for c in free if plain_name(c) in spellings), key=lambda c: spellings.index(plain_name(c))
+    )
+    ending = [c for c in free if _is_key(c) and not COUNTED.search(plain_name(c))]
+    apart = [c for c in (*exact, *ending) if _tells_apart(cells[c], texts)]
+    matches = [c for c in apart if len(set(cells[c])) == len(set(texts))]
+    return next(iter((*matches, *exact, *apart)), None)
 
 
 def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
@@ -187,14 +213,28 @@ def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) ->
     output = columns.one("output")
     if output is None or plain_name(output) in ("output", "ai summary", "model output", "generated text"):
         return ()
-    texts = [
+    rivals = ("output",) if _text_kind(output) == "output" else (None, "either")
+    texts = [name for name in _free_texts(columns, rows) if name == output or _text_kind(name) in rivals]
+    return tuple(texts) if len(texts) > 1 else ()
+
+
+def unplaced_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Columns of texts whose names say nothing, in a sheet without a source: jurors may have to see them, or must not."""
+    if columns.of("source"):
+        return ()
+    return tuple(
+        name for name in _free_texts(columns, rows, least=2 * _TEXT)
+        if columns.roles[name] == "kept" and _text_kind(name) is None
+    )  # fmt: skip
+
+
+def _free_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]], least: int = _TEXT) -> list[str]:
+    """The judged text, and those that have no role and are no comments."""
+    return [
         name for name, role in columns.roles.items()
-        if role in ("output", "kept") and _is_text([row.get(name, "").strip() for row in rows])
+        if role in ("output", "kept") and _is_text([row.get(name, "").strip() for row in rows], least)
         and not _COMMENT.search(plain_name(name))
     ]  # fmt: skip
-    if _is_output_name(output):
-        texts = [name for name in texts if _is_output_name(name)]
-    return tuple(texts) if len(texts) > 1 else ()
 
 
 def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
@@ -202,9 +242,13 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
 
     def seems_scored(column: str) -> bool:
         name, cells = plain_name(column), [row.get(column, "").strip() for row in rows]
-        if not any(cells) or _is_text(cells) or _COMMENT.search(name):
+        if not any(cells) or _is_text(cells) or _COMMENT.search(name) or is_form_status(column, cells):
             return False
-        if _is_aggregate(column) and columns.of("rating"):
+        if _is_key(column) or (_is_aggregate(column) and columns.of("rating")):
+            return False
+        if name.endswith("language") and all(
+            re.fullmatch(r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?", cell) for cell in cells
+        ):
             return False
         return QUALITY.search(name) is not None or name.isdigit()
 
@@ -230,28 +274,6 @@ def _is_aggregate(column: str) -> bool:
     )
 
 
-def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: SheetColumns) -> list[str]:
-    """Blanks the cells of ratings that hold no score, such as `n/a` or `4-5`; a note for each, and how many scores are left."""
-    notes = []
-    for column in columns.of("rating"):
-        given = [(line, row) for line, row in rows if row.get(column, "").strip()]
-        stray = [(line, row) for line, row in given if score_of(row[column].strip()) is None]
-        for line, row in stray:
-            why = (
-                "not a number"
-                if not row[column].strip().lstrip("-+−")[:1].isdigit()
-                else "not a single score on a small scale"
-            )
-            notes.append(f"line {line}, {column!r}: {row[column].strip()!r} is left out: {why}")
-            row[column] = ""
-        for _, row in given:
-            score = score_of(row[column].strip())
-            row[column] = "" if score is None else f"{score:g}"
-        if stray:
-            notes.append(f"{column!r}: {len(given) - len(stray)} of {len(given)} scores can be used")
-    return notes
-
-
 def attribute_name(column: str) -> str:
     """A column's name as the name of an attribute: `Clinically useful?` is `clinically_useful`; empty where no letter fits."""
     plain = unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()
@@ -268,35 +290,44 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def without_scale(column: str) -> str:
-    """A column's name without the scale that stands behind it: `Clarity` for `Clarity (1-5)`."""
-    return _SCALE_NOTE.sub("", column).strip() or column
+def _text_kind(column: str) -> Role | Literal["either"] | None:
+    """What a column of texts holds by its name; None where that does not tell."""
+    name = plain_name(column)
+    if name in _EITHER.split("|"):
+        return "either"
+    exact = next((role for spelling, role in _ENDINGS if spelling == name), None)
+    if exact or _KNOWN_GOOD.search(name):
+        return exact or "reference"
+    ending = next((role for spelling, role in _ENDINGS if name.endswith(f" {spelling}")), None)
+    if ending is None and _MADE.search(name):
+        return "output"
+    return ending or ("either" if _ends_with(column, _EITHER.split("|")) else None)
 
 
-def plain_name(column: str) -> str:
-    letters = (
-        unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()
-    )
-    return " ".join(re.sub(r"[^a-z0-9]+", " ", letters).split())
-
-
-def _ending_role(column: str) -> Role | None:
-    return next((role for name, role in _ENDINGS if plain_name(column).endswith(f" {name}")), None)
-
-
-def _is_output_name(column: str) -> bool:
-    return plain_name(column) in NAMES["output"].split("|") or _ending_role(column) == "output"
+def _is_exact(column: str) -> bool:
+    name = plain_name(column)
+    return name in _EITHER.split("|") or any(name == spelling for spelling, _ in _ENDINGS)
 
 
 def _ends_with(column: str, words: Sequence[str]) -> bool:
     return plain_name(column).rpartition(" ")[2] in words
 
 
-def _may_be(role: Role, cells: Sequence[str]) -> bool:
-    """Whether cells tell every row apart, as an id must, or not every one, as the name of a system."""
+def _is_key(column: str) -> bool:
+    """Whether a name ends as that of an id or a running number."""
+    return _ends_with(column, _ID_ENDINGS) and not plain_name(column).endswith("yes no")
+
+
+def _tells_apart(ids: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether there are two ids or more, and no two texts have the same."""
+    pairs = {pair for pair in zip(ids, texts or ids, strict=True) if all(pair)}
+    return len(pairs) > 1 and len({name for name, _ in pairs}) == len(pairs)
+
+
+def _recurs(cells: Sequence[str]) -> bool:
+    """Whether a name is in several cells, as that of a system."""
     texts = [cell for cell in cells if cell]
-    distinct = len(set(texts)) == len(texts)
-    return bool(texts) and (distinct and len(texts) > 1 if role == "id" else not distinct or len(texts) == 1)
+    return bool(texts) and (len(set(texts)) < len(texts) or len(texts) == 1)
 
 
 def _counts_rows(column: str, cells: Sequence[str]) -> bool:
@@ -306,32 +337,6 @@ def _counts_rows(column: str, cells: Sequence[str]) -> bool:
     return len(counts) == len(cells) > 2 and steps == {1} and not QUALITY.search(plain_name(column))
 
 
-def _is_text(cells: Sequence[str]) -> bool:
+def _is_text(cells: Sequence[str], least: int = _TEXT) -> bool:
     texts = [cell for cell in cells if cell]
-    return bool(texts) and sum(map(len, texts)) >= _TEXT * len(texts)
-
-
-def score_of(cell: str) -> float | None:
-    """The score that a cell holds: a number of a small scale, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
-    for yes or no; None for anything else."""
-    if (answer := _YES_NO.get(plain_name(cell))) is not None:
-        return answer
-    number = re.fullmatch(r"(\d{1,2}(?:[.,]\d+)?)(?:\s*[-–:=(]\s*[^\W\d].*)?", cell)
-    if number is None:
-        return None
-    score = float(number[1].replace(",", "."))
-    return score if score <= _MOST_SCORE else None
-
-
-def _is_scores(column: str, cells: Sequence[str]) -> bool:
-    """Whether the cells are numbers of a small scale, as people give scores, but for a few; all alike only under a name of a quality."""
-    texts = [cell for cell in cells if not _MISSING.fullmatch(plain_name(cell))]
-    scores = [score for cell in texts if (score := score_of(cell)) is not None]
-    stray = len(texts) - len(scores)
-    quality = QUALITY.search(plain_name(column)) is not None
-    if (
-        any(plain_name(cell) in _YES_NO for cell in texts) or _COUNTED.search(plain_name(column))
-    ) and not quality:
-        return False
-    varied = len(set(scores)) > 1 or (bool(scores) and quality)
-    return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
+    return bool(texts) and sum(map(len, texts)) >= least * len(texts) and not all(map(_CODE.fullmatch, texts))

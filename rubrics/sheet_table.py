@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from .sheet_columns import AGGREGATE, NAMES, Role, SheetColumns, plain_name, score_of
+from .sheet_columns import AGGREGATE, NAMES, Role, SheetColumns
+from .sheet_scores import plain_name, score_of
 
 _ATTRIBUTE = "attribute|criterion|criteria|dimension|aspect|metric|kriterium|merkmal|aspekt|critere|criterio|aspecto|atributo"
 """Names of a column that says what each row's score is of."""
@@ -36,6 +37,11 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
     if top and len(set(filter(None, names))) < sum(map(bool, names)) and any(rows[top - 1][1]):
         names = _joined_header(rows[top - 1][1], names)
         notes[-1] = f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}"
+    if len(body) > 1 and any(cell.startswith('{"ImportId"') for cell in body[1][1]):
+        notes.append(
+            f"lines {body[0][0]} and {body[1][0]}: skipped, because Qualtrics puts there what its columns are"
+        )
+        body = body[2:]
     if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:4]]):
         names, body = _joined_header(names, body[0][1]), body[1:]
         notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")

@@ -11,11 +11,11 @@ from workbooks import text_rows, write_workbook, write_xls
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
-from venire.commands.project_files import scale_bounds
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
 from venire.rubrics.ratings import scores_by_person
 from venire.rubrics.sheet_columns import guess_columns
+from venire.rubrics.sheet_scores import scale_bounds
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
 ROWS = [
@@ -221,7 +221,7 @@ def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
     assert guessed.one("output") == "B"
     assert guessed.of("rating") == ("A", "C")
     assert guessed.of("kept") == ("D",)
-    assert scale_bounds(["²", "7"]) == scale_bounds(["7"])
+    assert scale_bounds("C", ["²", "7"]) == scale_bounds("C", ["7"])
 
 
 @pytest.mark.parametrize(

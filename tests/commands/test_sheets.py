@@ -111,7 +111,27 @@ SHEETS = {
     "two systems under one id": Sheet(f"id,model,output,rater,accurate\n1,a,{A},Ann,4\n1,b,{B},Ann,3\n2,a,{C},Ann,2\n", 3, "accurate", "Ann", 3, "texts with one id differ in 'model'"),
     "true and false": Sheet(rows("id|summary|accurate", "1|TEXT|TRUE", "2|TEXT|FALSE", "3|TEXT|TRUE"), 3, "accurate", "rater-1", 3),
     "k.A. more than once": Sheet(rows("Nr|Zusammenfassung|Genauigkeit", "1|TEXT|k.A.", "2|TEXT|3", "3|TEXT|k.A."), 3, "genauigkeit", "rater-1", 1, "1 of 3 scores can be used"),
-    "percentages": Sheet(rows("id|summary|accuracy", "1|TEXT|80 %", "2|TEXT|75 %", "3|TEXT|20 %"), asks="'accuracy' seems to hold scores"),
+    "percentages": Sheet(rows("id|summary|accuracy", "1|TEXT|80 %", "2|TEXT|75 %", "3|TEXT|20 %"), 3, "accuracy", "rater-1", 3, "from 0 to"),
+    "a slider": Sheet(rows("id|summary|score", "1|TEXT|80", "2|TEXT|7", "3|TEXT|55"), 3, "score", "rater-1", 3, "from 0 to"),
+    "fractions": Sheet(rows("id|summary|score", "1|TEXT|0.85", "2|TEXT|0.4", "3|TEXT|1"), 3, "score", "rater-1", 3, "from 0 to"),
+    "letters and their summaries": Sheet(rows("id|Letter|AI summary|accuracy", *(f"{n}|A letter that came with the post.|TEXT|{n}" for n in (1, 2, 3))), 3, "accuracy", "rater-1", 3, "Letter      source"),
+    "notes of transcripts": Sheet(rows("note_id|transcript|note|accurate", *(f"{n}|What was said in the room.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "transcript  source"),
+    "conversations alone": Sheet(rows("id|conversation|empathy", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "empathy", "rater-1", 3),
+    "notes behind the scores": Sheet(rows("id|summary|accurate|notes", *(f"{n}|TEXT|{n}|This one took me some time." for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "notes     kept"),
+    "a reviewer's notes": Sheet(rows("id|reviewer notes|summary|accurate", *(f"{n}|This one took me some time.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "reviewer notes  kept"),
+    "a text without a name that tells": Sheet(rows("id|Bescheid|summary|accurate", *(f"{n}|Something long that was written by an office.|TEXT|{n}" for n in (1, 2, 3))), asks="'Bescheid' may be the source"),
+    "a letter and another version": Sheet(rows("id|letter|plain version|clear", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="'letter' or 'plain version'"),
+    "answers and their references": Sheet(rows("id|reference answer|model answer|accurate", *(f"{n}|What a teacher would have said.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "reference answer  reference"),
+    "ids that recur": Sheet(f"rating_no,doc_id,summary,rater,accurate\n1,d1,{A},Ann,4\n2,d1,{A},Bob,5\n3,d2,{C},Ann,1\n4,d2,{C},Bob,2\n", 2, "accurate", "Ann Bob", 4, "doc_id     id"),
+    "the status of a form": Sheet(rows("record_id|ai_summary|accuracy|review_complete", "1|TEXT|4|2", "2|TEXT|3|0", "3|TEXT|5|2"), 3, "accuracy", "rater-1", 3, "REDCap's status of a form"),
+    "a survey's three headers": Sheet(f'ResponseId,UserLanguage,summary,accuracy\nResponse ID,User Language,summary,How accurate?\n"{{""ImportId"":""_id""}}","{{""ImportId"":""l""}}","{{""ImportId"":""s""}}","{{""ImportId"":""QID1""}}"\nR_1,EN,{A},4\nR_2,EN,{B},3\nR_3,DE,{C},5\n', 3, "accuracy", "rater-1", 3, "Qualtrics"),
+    "a nine among scores up to five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{9 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="line 6, 'accuracy': 9 stands apart from the other scores, 1 to 5"),
+    "a zero among scores from one": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{0 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="0 stands apart"),
+    "no five": Sheet(rows("id|summary|accuracy", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "accuracy", "rater-1", 3, "no score of 'accuracy' is above 4"),
+    "a scale behind the name that some scores exceed": Sheet(rows("id|summary|Harm (0-3)", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "harm", "rater-1", 2, "outside the scale from 0 to 3"),
+    "names alone": Sheet(rows("id|summary|Jane|Tom", *TWO), asks="are 'Jane', 'Tom' people who rated, or attributes?"),
+    "what and person, by a space": Sheet(rows("id|summary|Accuracy Smith|Accuracy Jones", *TWO), asks="which part of 'Accuracy Smith', 'Accuracy Jones'"),
+    "what and doctor, by a space": Sheet(rows("id|summary|Accuracy Dr Smith|Accuracy Dr Jones", *TWO), 3, "accuracy", "Dr_Smith Dr_Jones", 6),
     "below zero": Sheet(rows("id|summary|accuracy", "1|TEXT|-2", "2|TEXT|0", "3|TEXT|-1"), asks="not as numbers from 0 to 10"),
     "crosses under levels": Sheet(rows("id|summary|1|2|3", "1|TEXT|x||", "2|TEXT||x|", "3|TEXT|||x"), asks="'1' seems to hold scores"),
     "levels named behind": Sheet(rows("id|summary|Clarity (1 = poor; 5 = good)", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2").replace(";", " /"), 3, "clarity", "rater-1", 3),
@@ -150,7 +170,7 @@ def test_a_sheet_is_read_as_a_person_would_or_asked_about(tmp_path: Path, name: 
     with (folder / "cases.csv").open() as file:
         cases = list(csv.DictReader(file))
     assert (len(cases), {case["output"] for case in cases} <= {A, B, C}) == (sheet.cases, True)
-    assert (attributes, sorted({row["rater"] for row in ratings})) == (
+    assert (attributes, sorted({row["rater"].replace(" ", "_") for row in ratings})) == (
         sheet.attributes.split(),
         sorted(sheet.people.split()),
     )

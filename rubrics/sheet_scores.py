@@ -1,0 +1,174 @@
+"""Scores in a person's own sheet: which columns hold them, what a cell says, and on which scale."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+QUALITY = re.compile(
+    r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
+    r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|"
+    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair|utile|qualite|complet|"
+    r"claridad|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
+    re.IGNORECASE,
+)
+"""Stems of what is commonly rated, in five languages."""
+_SCALE_NOTE = re.compile(
+    r"\s*[(\[]\s*(?:(?:scale|likert|skala|escala|échelle)?:?\s*\d+\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|\d+\s*=[^)\]]*|%)\s*[)\]]\s*$",
+    re.IGNORECASE,
+)
+"""What stands behind a name and says the scale, as `(1-5)` or `(1 = poor, 5 = good)`."""
+_YES_NO: Mapping[str, float] = {
+    **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim", "true", "wahr", "vrai", "verdadero"), 1.0),
+    **dict.fromkeys(("no", "n", "nein", "non", "nao", "false", "falsch", "faux", "falso"), 0.0),
+}
+_MISSING = re.compile(
+    r"|n a|na|nan|none|null|missing|not applicable|unknown|not rated|k a|keine angabe|entfallt|nicht zutreffend|non applicable|sans objet|"
+    r"n d|s d|no aplica|sin dato|nao se aplica|99|999"
+)
+"""What people write where there is no score, without its signs: `n/a`, `k.A.`, `-`, `?`, `-99`."""
+COUNTED = re.compile(
+    r"\b(age|visit|week|day|month|year|session|turn|words?|tokens?|length|count|order|page|seed|minutes|seconds|duration|time|attempt|trial|"
+    r"worter|mots|palabras|palavras|alter|woche|tag|jahr|edad|semana|visita|idade)\b"
+)
+"""Small numbers that nobody gave as a score."""
+_MOST_SCORE = 10
+_MOST_PERCENT = 100
+
+
+class Bounds(NamedTuple):
+    """The ends of a scale, and whether any number between them is a score."""
+
+    low: int
+    high: int
+    any_number: bool = False
+
+
+def is_scores(column: str, cells: Sequence[str]) -> bool:
+    """Whether the cells are numbers of a small scale, as people give scores, but for a few; all alike only under a name of a quality."""
+    texts = [cell for cell in cells if not _MISSING.fullmatch(plain_name(cell))]
+    most = _highest(column, texts)
+    scores = [score for cell in texts if (score := score_of(cell, most)) is not None]
+    stray = len(texts) - len(scores)
+    quality = QUALITY.search(plain_name(column)) is not None
+    if (
+        any(plain_name(cell) in _YES_NO for cell in texts) or COUNTED.search(plain_name(column))
+    ) and not quality:
+        return False
+    varied = len(set(scores)) > 1 or (bool(scores) and quality)
+    return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
+
+
+def score_of(cell: str, most: float = _MOST_SCORE) -> float | None:
+    """The score that a cell holds: a number up to `most`, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
+    for yes or no; None for anything else."""
+    if (answer := _YES_NO.get(plain_name(cell))) is not None:
+        return answer
+    number = re.fullmatch(r"(\d{1,3}(?:[.,]\d+)?)(?:\s*[-–:=(]\s*[^\W\d].*|\s*%)?", cell)
+    if number is None or (cell.endswith("%") and most < _MOST_PERCENT):
+        return None
+    score = float(number[1].replace(",", "."))
+    return score if score <= most else None
+
+
+def _highest(column: str, cells: Sequence[str]) -> float:
+    """How high a score of a column may be: 100 where it is named as a quality and more than a few are above 10, or are percentages."""
+    large = [cell for cell in cells if score_of(cell) is None and score_of(cell, _MOST_PERCENT) is not None]
+    is_quality = QUALITY.search(plain_name(column)) is not None
+    ends = noted_scale(column)
+    if ends:
+        return ends[1]
+    return _MOST_PERCENT if is_quality and 2 * len(large) > len(cells) else _MOST_SCORE
+
+
+def noted_scale(column: str) -> tuple[int, int] | None:
+    """The ends of the scale that stands behind a column's name, as in `Clarity (1-5)` or `Harm (0 = none, 3 = severe)`."""
+    note = column[len(without_scale(column)) :]
+    numbers = re.findall(r"\d+(?=\s*=)", note) if "=" in note else re.findall(r"\d+", note)
+    ends = [int(number) for number in numbers]
+    return (min(ends), max(ends)) if len(set(ends)) > 1 else None
+
+
+def scale_bounds(column: str, cells: Iterable[str]) -> Bounds:
+    """The scale behind a column's name, or the smallest usual one that has all these scores."""
+    scores = [score for cell in cells if (score := score_of(cell.strip(), _MOST_PERCENT)) is not None]
+    if ends := noted_scale(column):
+        return Bounds(*ends, any_number=ends[1] > _MOST_SCORE)
+    if not scores:
+        return Bounds(1, 5)
+    low, high = min(scores), max(scores)
+    if high <= 1:
+        return Bounds(0, 1, any_number=any(score % 1 for score in scores))
+    if high > _MOST_SCORE:
+        return Bounds(0, 100, any_number=True)
+    if low < 1:
+        return Bounds(0, math.ceil(high) if high <= 5 else 10)
+    return Bounds(1, next(top for top in (5, 7, 10) if high <= top))
+
+
+def odd_score(column: str, columns: Mapping[str, Sequence[str]]) -> str | None:
+    """The score of a column that alone widens its scale, such as a 9 or a 0 among scores from 1 to 5; it may be a code for no answer."""
+    cells = [cell for cell in columns[column] if cell]
+    scores = {cell: float(cell) for cell in cells}
+    if len(scores) < 2 or noted_scale(column):
+        return None
+    for end in (max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)):
+        rest = [cell for cell in cells if cell != end]
+        low, high, _ = scale_bounds(column, rest)
+        far = scores[end] - max(float(cell) for cell in rest) > 2
+        shared = any(
+            cell and not low <= float(cell) <= high
+            for name, others in columns.items() if name != column for cell in others
+        )  # fmt: skip
+        outside = scores[end] < low or scores[end] > max(high, 5)
+        if len(rest) > 7 and outside and not shared and (far or cells.count(end) == 1):
+            return end
+    return None
+
+
+def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Sequence[str]) -> list[str]:
+    """Blanks the cells of ratings that hold no score, such as `n/a` or `4-5`; a note for each, and how many scores are left."""
+    notes = []
+    for column in columns:
+        given = [(line, row) for line, row in rows if row.get(column, "").strip()]
+        most = _highest(column, [row[column].strip() for _, row in given])
+        ends = noted_scale(column)
+        stray = 0
+        for line, row in given:
+            cell = row[column].strip()
+            score = score_of(cell, _MOST_PERCENT if ends else most)
+            if score is None or (ends and not ends[0] <= score <= ends[1]):
+                why = (
+                    f"outside the scale from {ends[0]} to {ends[1]}" if ends and score is not None
+                    else "not a number" if not cell.lstrip("-+−")[:1].isdigit()
+                    else "not a single score on a small scale"
+                )  # fmt: skip
+                notes.append(f"line {line}, {column!r}: {cell!r} is left out: {why}")
+                score, stray = None, stray + 1
+            row[column] = "" if score is None else f"{score:g}"
+        if stray:
+            notes.append(f"{column!r}: {len(given) - stray} of {len(given)} scores can be used")
+    return notes
+
+
+def is_form_status(column: str, cells: Sequence[str]) -> bool:
+    """Whether a column is the one that REDCap adds for every form, `FORM_complete`: 0, 1 or 2, or these in words."""
+    states = {"0", "1", "2", "", "incomplete", "unverified", "complete"}
+    return re.fullmatch(r".+_complete|complete\?", column.casefold()) is not None and states.issuperset(
+        map(str.casefold, cells)
+    )
+
+
+def without_scale(column: str) -> str:
+    """A column's name without the scale that stands behind it: `Clarity` for `Clarity (1-5)`."""
+    return _SCALE_NOTE.sub("", column).strip() or column
+
+
+def plain_name(column: str) -> str:
+    letters = (
+        unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()
+    )
+    return " ".join(re.sub(r"[^a-z0-9]+", " ", letters).split())
