@@ -226,7 +226,9 @@ class Juror:
             heard=heard,
             parts=parts,
             notes=(
-                f"You are an advocate: make the strongest honest case that the text is {named[0]} than the other "
+                f"You are an advocate: make the strongest honest case for {named[0]}, and against {named[1]}."
+                if brief.rubric.compares
+                else f"You are an advocate: make the strongest honest case that the text is {named[0]} than the other "
                 f"side makes it out to be, and that the other side is {named[1]}.",
             ),
         )
