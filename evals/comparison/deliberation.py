@@ -19,7 +19,7 @@ from ..statistics.estimate import undefined
 from ..statistics.matrix import FloatArray, Matrix
 from ..statistics.proportion import paired_p, wilson
 from ..statistics.significance import LEVEL, holm, p_words, signed_number
-from ..statistics.weighted import Statistic
+from ..statistics.weighted import OfSums, Statistic
 from .objectives import AnswerScale, Objective, ScoredVotes, scored_votes
 
 Outcome = Literal["helped", "harmed", "no difference larger than the margin", "not shown"]
@@ -273,6 +273,9 @@ def _difference(votes: ScoredVotes, objective: Objective, without: str) -> Contr
         return Contrast(undefined(without or "no question has a final verdict, a blind count and people's value", method=method), np.nan)  # fmt: skip
 
     def coefficient(values: FloatArray) -> Statistic:
+        if objective.averaged:
+            return _difference_of_means(votes, objective)
+
         def change(weights: FloatArray) -> FloatArray:
             final, blind = (
                 votes.scores(np.broadcast_to(column, weights.shape), objective, weights)
@@ -284,6 +287,25 @@ def _difference(votes: ScoredVotes, objective: Objective, without: str) -> Contr
 
     grid = Matrix(votes.votes, tuple(range(n)), ("final", "blind"), votes.cluster)
     return jackknifed_change(coefficient, grid, method=method, otherwise=otherwise)
+
+
+def _difference_of_means(votes: ScoredVotes, objective: Objective) -> OfSums:
+    """The same where the objective is a mean over questions: of the sums of each attribute, so that leaving a case out is a subtraction."""
+    sums = np.zeros((len(votes.truth), 2, len(votes.scales), 2))
+    for place, scale in enumerate(votes.scales):
+        rows = np.flatnonzero(votes.attribute == place)
+        for side in range(2):
+            each = objective.value(votes.votes[rows, side, None], votes.truth[rows, None], scale)
+            sums[rows, side, place] = np.column_stack([np.nan_to_num(each), ~np.isnan(each)])
+
+    def change(totals: FloatArray) -> FloatArray:
+        total, n = np.moveaxis(totals.reshape(-1, *sums.shape[1:]), -1, 0)
+        known = n > 0.5
+        means = np.where(known, total / np.maximum(n, 1), 0.0).sum(axis=-1)
+        final, blind = np.where(known.any(axis=-1), means / np.maximum(known.sum(axis=-1), 1), np.nan).T
+        return np.asarray(final - blind)
+
+    return OfSums(sums.reshape(len(sums), -1), change)
 
 
 def _changes(

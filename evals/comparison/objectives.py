@@ -85,6 +85,8 @@ class Objective:
     most: float = 1.0
     """The lowest and the highest value there can be: no interval goes beyond them."""
     needs_costs: bool = False
+    averaged: bool = False
+    """Whether it is the mean of what each question has by itself."""
 
     def fits(self, scale: AnswerScale) -> bool:
         """Whether it can be told of values on this scale."""
@@ -258,10 +260,28 @@ OBJECTIVES: Mapping[str, Objective] = {
         Objective("spearman", "Spearman's rho", _spearman, ranked=True, least=-1.0),
         Objective("kendall", "Kendall's tau", _kendall, ranked=True, stand_in="spearman", least=-1.0),
         Objective("alpha", "Krippendorff's alpha", _alpha, needs_order=False, absolute=True),
-        Objective("mae", "mean absolute error", _mae, better=-1.0, absolute=True, least=0.0, most=np.inf),
-        Objective("credit", "mean credit", _credit, needs_order=False, absolute=True, least=0.0),
         Objective(
-            "costs", "mean reward", _reward, needs_order=False, absolute=True, most=np.inf, needs_costs=True
+            "mae",
+            "mean absolute error",
+            _mae,
+            better=-1.0,
+            absolute=True,
+            least=0.0,
+            most=np.inf,
+            averaged=True,
+        ),
+        Objective(
+            "credit", "mean credit", _credit, needs_order=False, absolute=True, least=0.0, averaged=True
+        ),
+        Objective(
+            "costs",
+            "mean reward",
+            _reward,
+            needs_order=False,
+            absolute=True,
+            most=np.inf,
+            needs_costs=True,
+            averaged=True,
         ),
     )
 }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.comparison.deliberation import deliberation_section
-from venire.evals.comparison.objectives import OBJECTIVES
+from venire.evals.comparison.deliberation import _difference, deliberation_section
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
 from venire.evals.ratings.question import Question
 from venire.rubrics.scale import Scale
 
@@ -149,3 +150,24 @@ def test_nobody_who_voted_blind_is_said() -> None:
 
     assert section is not None
     assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind, so there is no blind count to compare the verdicts with.",)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["credit", "mae"])
+def test_an_objective_that_is_a_mean_is_jackknifed_by_its_sums(name: str) -> None:
+    """Equal to counting every weighting anew, answers left open among them."""
+    rng = np.random.default_rng(3)
+    votes = rng.integers(1, 6, (60, 2)).astype(float)
+    votes[rng.random((60, 2)) < 0.1] = np.nan
+    scales = {
+        word: AnswerScale.of(Scale(level=level, values=(1, 2, 3, 4, 5)))
+        for word, level in (("clear", "ordinal"), ("kind", "ordinal" if name == "mae" else "nominal"))
+    }
+    scored = scored_votes(
+        votes, rng.integers(1, 6, 60).astype(float), ["clear", "kind"] * 30, np.arange(60) // 3, scales
+    )
+    by_sums = _difference(scored, OBJECTIVES[name], "")
+    anew = _difference(scored, replace(OBJECTIVES[name], averaged=False), "")
+
+    assert by_sums.p == pytest.approx(anew.p, abs=1e-12)
+    for end in ("value", "low", "high"):
+        assert getattr(by_sums.difference, end) == pytest.approx(getattr(anew.difference, end), abs=1e-12)
