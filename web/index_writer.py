@@ -35,7 +35,7 @@ from .summaries import (
 )
 
 FILE = "inspector.sqlite"
-_FORM = f"9 {version('venire')}"
+_FORM = f"10 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 
 SCHEMA = """
@@ -60,12 +60,20 @@ CREATE TABLE flags (
 CREATE TABLE agreements (number INTEGER NOT NULL, content TEXT NOT NULL);
 CREATE INDEX agreements_of ON agreements (number);
 CREATE VIRTUAL TABLE reasons USING fts5 (words, content = '', tokenize = 'unicode61 remove_diacritics 2');
+CREATE TABLE people (
+    ratings TEXT PRIMARY KEY, scored INTEGER NOT NULL, told_of INTEGER NOT NULL DEFAULT 0, statistics TEXT
+) WITHOUT ROWID;
+CREATE TABLE differences (
+    ratings TEXT NOT NULL, place INTEGER NOT NULL, case_id TEXT NOT NULL, arm_name TEXT NOT NULL, attribute TEXT NOT NULL,
+    score REAL NOT NULL, people REAL NOT NULL, PRIMARY KEY (ratings, place)
+) WITHOUT ROWID;
 CREATE TABLE sums (
     arm INTEGER NOT NULL, topic TEXT NOT NULL, one TEXT NOT NULL, two TEXT NOT NULL, times INTEGER NOT NULL,
     total REAL NOT NULL, PRIMARY KEY (arm, topic, one, two)
 ) WITHOUT ROWID;
 """
-"""A deliberation's `flags` and `interest` are NULL until its flags have been looked for."""
+"""A deliberation's `flags` and `interest` are NULL until its flags have been looked for. `people` and `differences` are kept for each
+set of people's ratings, named by its digest; a difference's `place` is its rank, the largest first."""
 
 
 class ReadTo(NamedTuple):
@@ -122,7 +130,7 @@ def read_to(connection: sqlite3.Connection) -> ReadTo:
 def write_score_batch(connection: sqlite3.Connection, batch: ScoreBatch) -> bool:
     """Add scores to the index; False where another inspector had read on, or all has to be counted anew."""
     try:
-        with _transaction(connection):
+        with transaction(connection):
             if read_to(connection).scored != batch.after:
                 return False
             connection.executemany(
@@ -144,7 +152,7 @@ def write_score_batch(connection: sqlite3.Connection, batch: ScoreBatch) -> bool
 
 def write_flag_batch(connection: sqlite3.Connection, arms: dict[int, Arm], batch: FlagBatch) -> bool:
     """Add flags and reasons to deliberations whose scores are there; False where another inspector had read on."""
-    with _transaction(connection):
+    with transaction(connection):
         if read_to(connection).flagged != batch.after:
             return False
         for summary in batch.summaries:
@@ -155,7 +163,8 @@ def write_flag_batch(connection: sqlite3.Connection, arms: dict[int, Arm], batch
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is written within is written whole or not at all."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -257,7 +266,7 @@ Summary = Callable[[Summariser, int, int, int], ScoreBatch | FlagBatch]
 """A method of the summariser, by which a worker is told what to make of deliberations."""
 _AHEAD = 2
 """Batches that each worker is asked for before its first is taken."""
-_NICE = 5
+NICE = 5
 """How far the workers stand back behind the process that answers the browser."""
 
 
@@ -265,7 +274,10 @@ class IndexWorkers:
     """Some processes of this module, each told the run and then which deliberations to summarise; they end with their input."""
 
     def __init__(self, run: Location, number: int) -> None:
-        self._processes = [_start(run) for _ in range(number)]
+        self._processes = [start_worker(__name__) for _ in range(number)]
+        for process in self._processes:
+            # The address of a database holds its password, which no list of processes may show.
+            _tell(process, run)
 
     def __enter__(self) -> IndexWorkers:
         return self
@@ -302,16 +314,14 @@ class IndexWorkers:
             yield _answer(worker)
 
 
-def _start(run: Location) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
+def start_worker(module: str) -> subprocess.Popen[bytes]:
+    """A process of one of our modules, to be told by its input what to do."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    # The address of a database holds its password, which no list of processes may show.
-    _tell(process, run)
-    return process
 
 
 def _tell(worker: subprocess.Popen[bytes], wanted: Location | tuple[Summary, int, int, int]) -> None:
@@ -341,7 +351,7 @@ def work(questions: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(_NICE)
+    os.nice(NICE)
     # What is read here is let go again at once and refers to nothing in circles; looking for them takes an eighth of the time.
     gc.disable()
     work(sys.stdin.buffer, sys.stdout.buffer)

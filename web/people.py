@@ -1,15 +1,31 @@
-"""People's ratings beside a run's scores: by case, and where they are furthest apart."""
+"""People's ratings beside a run's scores: by case, and where they are furthest apart.
+
+What takes long to compute is computed by a process of this module and kept in the index, where pages read it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import pickle
+import sqlite3
 import statistics
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from ..evals.report.section import Section
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
-from .deliberation_reader import Recounter
+from .deliberation_reader import Recounter, last_shown
+from .index_writer import NICE, open_index, read_to, start_worker, transaction
+from .search import PAGE, CaseSearch, Finder
+
+if TYPE_CHECKING:
+    from ..evals.report.section import Section
 
 Numbers = Mapping[str, float | str]
 """By rater, what each gave."""
@@ -35,6 +51,9 @@ class People:
 
     def __init__(self, ratings: Iterable[Rating], notes: Sequence[str] = ()) -> None:
         self.notes = notes
+        ratings = list(ratings)
+        self.digest = hashlib.sha256(repr(ratings).encode("utf-8", "surrogatepass")).hexdigest()
+        """Names these ratings in the index."""
         self._medians: dict[str, dict[str, float]] = {}
         self._by_case: dict[str, dict[tuple[str, str], Rating]] = {}
         for rating in ratings:
@@ -171,14 +190,153 @@ def jury_worth(run: Location, people: People) -> tuple[Section | None, Section |
     )
 
 
-def effect_lines(rows: Sequence[Mapping[Hashable, Any]]) -> dict[str, str]:
-    """By arm, what deliberation did to it by its row of the section of that name: the effect, what it is in, and the verdicts that it turned."""
-    from ..evals.comparison.deliberation import effect_cell
+class PeopleStatistics(NamedTuple):
+    """What has been computed of people's ratings so far."""
 
-    return {
-        str(
-            row["arm"]
-        ): f"{effect_cell(row)} ({row['objective']}; {row['verdicts_wrong_to_right']:g} verdicts wrong to right, "
-        f"{row['verdicts_right_to_wrong']:g} right to wrong)"
-        for row in rows
+    scored: int
+    """The last deliberation whose differences are known; 0 where none are."""
+    told_of: int
+    """The last deliberation that the statistics are of; 0 while they are computed for the first time."""
+    worth: dict[str, Any] | None
+    """The section on effective votes."""
+    effects: list[str]
+    """What deliberation did, in sentences."""
+
+
+ORDERS: Mapping[str, tuple[str, bool, str]] = {
+    "case": ("case", False, "case_id"),
+    "arm": ("arm", False, "arm_name"),
+    "attribute": ("attribute", False, "attribute"),
+    "verdict": ("verdict", True, "score"),
+    "people": ("people's median", True, "people"),
+    "apart": ("difference", True, "abs(score - people)"),
+}
+"""By name: the column's head, whether the largest come first, and what is sorted by."""
+
+
+class KeptDifferences:
+    """Reads from the index what was computed of one set of ratings."""
+
+    def __init__(self, connection: sqlite3.Connection, ratings: str) -> None:
+        self._connection, self._ratings = connection, ratings
+
+    def statistics(self) -> PeopleStatistics:
+        rows = "SELECT scored, told_of, statistics FROM people WHERE ratings = ?"
+        scored, told_of, text = self._connection.execute(rows, (self._ratings,)).fetchone() or (0, 0, None)
+        return PeopleStatistics(
+            scored, told_of, **(json.loads(text) if text else {"worth": None, "effects": []})
+        )
+
+    def largest(self, most: int) -> tuple[list[Difference], int]:
+        """The largest differences, and how many there are in all."""
+        rows = "SELECT case_id, arm_name, attribute, score, people FROM differences WHERE ratings = ? ORDER BY place LIMIT ?"
+        count = "SELECT coalesce(max(place), 0) FROM differences WHERE ratings = ?"
+        (total,) = self._connection.execute(count, (self._ratings,)).fetchone()
+        return [Difference(*row) for row in self._connection.execute(rows, (self._ratings, most))], total
+
+    def find(self, search: CaseSearch) -> tuple[list[Difference], dict[tuple[str, float, float], int]]:
+        """One page of the differences of an arm and attribute, and how many there are by arm, people's median and score."""
+        where, values = "ratings = ?", [self._ratings]
+        for column, wanted in (("arm_name", search.arm), ("attribute", search.attribute)):
+            if wanted:
+                where, values = f"{where} AND {column} = ?", [*values, wanted]
+        _, down, column = ORDERS[search.sort]
+        order = (
+            "place"
+            if search.sort == "apart" and not search.up
+            else f"{column} {'DESC' if down != bool(search.up) else 'ASC'}, place"
+        )
+        rows = self._connection.execute(
+            f"SELECT case_id, arm_name, attribute, score, people FROM differences WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
+            (*values, PAGE, (search.page - 1) * PAGE),
+        )
+        counts = self._connection.execute(
+            f"SELECT arm_name, people, score, count(*) FROM differences WHERE {where} GROUP BY 1, 2, 3",
+            values,
+        )
+        return [Difference(*row) for row in rows], {
+            (arm, median, score): n for arm, median, score, n in counts
+        }
+
+
+def keep_differences(run: Location, connection: sqlite3.Connection, people: People) -> None:
+    """Compute the differences and then the statistics of all that the index has scores of, and write them into it."""
+    scored, store = read_to(connection).scored, Store.read(run)
+    try:
+        scores = Finder(connection, [arm.id for arm in store.arms()]).scores(people.cases)
+    finally:
+        store.release()
+    found = people.differences(scores)
+    with transaction(connection):
+        connection.execute("DELETE FROM differences WHERE ratings = ?", (people.digest,))
+        connection.executemany(
+            "INSERT INTO differences VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((people.digest, place, *each) for place, each in enumerate(found, start=1)),
+        )
+        connection.execute(
+            "INSERT INTO people (ratings, scored) VALUES (?, ?) ON CONFLICT DO UPDATE SET scored = excluded.scored",
+            (people.digest, scored),
+        )
+    from ..evals.report.section import section_json
+
+    worth, effects = jury_worth(run, people)
+    kept = {
+        "worth": None if worth is None else section_json(worth),
+        "effects": [] if effects is None else effects.sentences,
     }
+    connection.execute(
+        "UPDATE people SET told_of = ?, statistics = ? WHERE ratings = ?",
+        (scored, json.dumps(kept), people.digest),
+    )
+
+
+class PeopleWorker:
+    """A process that keeps the differences and statistics up with the index, apart from the one that answers the browser."""
+
+    def __init__(self, run: Location, index: Path, people: People) -> None:
+        self._process = start_worker(__name__)
+        task = pickle.dumps((run, index, people))
+        # The process reads only once it has started.
+        threading.Thread(target=self._tell, args=(task,), daemon=True).start()
+
+    def _tell(self, task: bytes) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(task)
+        self._process.stdin.flush()
+
+    @property
+    def failed(self) -> bool:
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+_REST = 10.0
+"""How many times as long as a computation took is waited before the next, while a run goes on."""
+
+
+def keep_up(questions: IO[bytes]) -> None:
+    """Compute again whenever all scores of the record are in the index and some are new; ends with its input."""
+    run, index, people = pickle.load(questions)  # noqa: S301 - of our own parent
+    threading.Thread(target=_end_with, args=(questions,), daemon=True).start()
+    store, connection = Store.read(run), open_index(index)
+    kept, pause = KeptDifferences(connection, people.digest), 1.0
+    while True:
+        scored = read_to(connection).scored
+        if scored == last_shown(store) and kept.statistics().told_of < scored:
+            start = time.monotonic()
+            keep_differences(run, connection, people)
+            pause = max(1.0, _REST * (time.monotonic() - start))
+        time.sleep(pause)
+
+
+def _end_with(questions: IO[bytes]) -> None:
+    questions.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    os.nice(NICE)
+    keep_up(sys.stdin.buffer)

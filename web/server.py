@@ -15,21 +15,19 @@ from aiohttp import web
 from ..agents.desk import seated_people
 from ..evals import suites
 from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, fragment
-from ..evals.report.section import Section, section_json
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.reading.analysis import Flag
-from ..orchestration.reading.show import judges_line, models_of
+from ..orchestration.reading.show import judges_line, models_of, prompts_words
 from ..orchestration.reading.side_by_side import beside_parent, controlled_run, controls_beside
 from ..orchestration.reading.status import going_words
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, last_shown, run_name
 from .index import Index
-from .index_writer import open_index
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, copy_buttons, deliberation_view, neighbours, side_by_side
-from .pages.frame import Page, Reach, inspector_page
+from .pages.frame import Page, Reach, inspector_page, quiet
 from .pages.overview import overview
 from .pages.people import SHOWN, people_search, people_view
 from .pages.proceedings import progress_section, progress_view
@@ -43,7 +41,7 @@ from .pages.reports import (
     talks_view,
 )
 from .pages.votes import Revisions
-from .people import Difference, People, effect_lines, jury_worth, people_of_run
+from .people import KeptDifferences, People, PeopleWorker, people_of_run
 from .reports import ReportReader, record_of, study_report, suite_folder, suite_report
 from .search import CaseSearch, Finder
 
@@ -52,8 +50,6 @@ STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 SOUGHT = 1_000
 """Deliberations in progress among which a case is looked for."""
-SOON, PATIENCE = 0.05, 3.0
-"""Seconds that a page waits for what it can do without, and for what it is about."""
 GOING = 12
 """Deliberations in progress that the overview names."""
 
@@ -84,14 +80,14 @@ class Inspector:
         self._around = around
         self._controls = controls
         self.talks = tuple(talks)
-        self._apart: tuple[int, asyncio.Task[list[Difference]]] | None = None
         self.token = token or secrets.token_urlsafe(24)
         self.board = suite_report(run)
         run = record_of(run)
         self._location = run
-        self._worth: tuple[int, asyncio.Task[tuple[Section | None, Section | None]]] | None = None
         self.store = Store.read(run)
         self.index = Index(run)
+        self.differences = KeptDifferences(self.index.reading, people.digest) if people else None
+        self._people_worker: PeopleWorker | None = None
         self.run = self.store.name
         self.reader = DeliberationReader(self.store)
         self._name = suite.name if (suite := suite_folder(run)) else run_name(self.store)
@@ -120,8 +116,12 @@ class Inspector:
     def start(self) -> None:
         """Follow the record from now on."""
         self.index.start()
+        if self.people is not None:
+            self._people_worker = PeopleWorker(self._location, self.index.path, self.people)
 
     def close(self) -> None:
+        if self._people_worker is not None:
+            self._people_worker.close()
         self.index.close()
         self.store.release()
 
@@ -192,11 +192,8 @@ class Inspector:
         looks, _ = finder.find(CaseSearch(flag="any"))
         counts, censuses = self.index.score_counts(arms), self.index.censuses(arms)
         reach = self._reach()
-        differences, working = None, False
-        if self.people is not None:
-            apart, working = await self._differences(self.people)
-            differences = (apart[:SHOWN], len(apart))
-        effects = await self._deliberation_effects(reach)
+        differences = self.differences.largest(SHOWN) if self.differences else None
+        effects, working = self._deliberation_effects()
         main = overview(
             self._name, arms, censuses, counts, looks[:12], reach, differences, effects, working=working
         )
@@ -343,23 +340,24 @@ class Inspector:
         return self._page(f"{name}: answers", "scenario", CaseSearch(), main)
 
     async def _people(self, request: web.Request) -> Sequence[Child]:
-        people = self.people
-        assert people is not None
-        apart, working = await self._differences(people)
-        search = people_search(request.query)
-        main = people_view(
-            search, self.reader.arms(), apart, people, reading=working or self._reach().reading_scores
+        people, kept = self.people, self.differences
+        assert people is not None and kept is not None
+        search, known, scored = people_search(request.query), kept.statistics(), self.index.read_to.scored
+        rows, counts = kept.find(search)
+        main = people_view(search, self.reader.arms(), rows, counts, people, reading=known.scored < scored)
+        told = ""
+        if self._people_worker is not None and self._people_worker.failed:
+            told = "The statistics could not be computed. The command venire compare RUN --human RATINGS says why."
+        elif not known.told_of:
+            told = "How many independent votes the juries are worth is being computed. It appears here by itself."
+        elif known.told_of < scored:
+            told = "More cases have been judged since: what follows is being computed again."
+        return element("section", {"data-live": "people"}, main), element(
+            "section",
+            {"data-live": "worth"},
+            quiet(told) if told else None,
+            section_view("independence", known.worth) if known.worth else None,
         )
-        work = self._jury_worth(people)
-        await asyncio.wait([work], timeout=PATIENCE)
-        if not work.done():
-            return main, element(
-                "p",
-                {"class": "quiet"},
-                "How many independent votes the juries are worth is being computed. Open this page again in a moment.",
-            )
-        worth, _ = work.result()
-        return main, None if worth is None else section_view(worth.name, section_json(worth))
 
     async def _systems(self, request: web.Request) -> Sequence[Child]:
         from ..evals.audits.pair_bias import compared_systems
@@ -379,51 +377,23 @@ class Inspector:
                 "read": reach.flagged,
                 "last": reach.last,
                 "told": reach.told,
+                "people": reach.people,
                 "moment": moment,
             }
         )
 
-    async def _differences(self, people: People) -> tuple[list[Difference], bool]:
-        """The differences from people's ratings, the largest first, worked out anew as the index grows, off the server's own thread;
-        none, and True, where that takes longer than a page waits."""
-        scored, arms = self.index.read_to.scored, [arm.id for arm in self.reader.arms()]
+    def _deliberation_effects(self) -> tuple[Sequence[str] | None, bool]:
+        """What deliberation did, of the study's report or of people's ratings, and whether differences from people are still to come.
 
-        def work() -> list[Difference]:
-            connection = open_index(self.index.path)
-            try:
-                return people.differences(Finder(connection, arms).scores(people.cases))
-            finally:
-                connection.close()
-
-        if self._apart is None or self._apart[0] != scored:
-            self._apart = (scored, asyncio.create_task(asyncio.to_thread(work)))
-        task = self._apart[1]
-        await asyncio.wait([task], timeout=PATIENCE)
-        return (task.result(), False) if task.done() else ([], True)
-
-    async def _deliberation_effects(self, reach: Reach) -> Mapping[str, str] | None:
-        """By deliberating arm what deliberation did, in a line: of the study's report, or of people's ratings once all scores are read.
-
-        None while that is being worked out: no page waits long for it.
+        None while that is computed.
         """
-        sections = (self.study.document() or {}).get("sections", {})
-        rows = sections.get("deliberation", {}).get("tables", {}).get("effects", [])
-        if not rows and self.people is not None and not reach.reading_scores:
-            worth = self._jury_worth(self.people)
-            await asyncio.wait([worth], timeout=SOON)
-            if not worth.done():
-                return None
-            _, section = worth.result()
-            rows = [] if section is None else section.tables["effects"].to_dict("records")
-        return await asyncio.to_thread(effect_lines, rows) if rows else {}
-
-    def _jury_worth(self, people: People) -> asyncio.Task[tuple[Section | None, Section | None]]:
-        """What the juries are worth in independent votes and what deliberation did, worked out anew as the index grows, off the server's own thread."""
-        scored = self.index.read_to.scored
-        if self._worth is None or self._worth[0] != scored:
-            work = asyncio.to_thread(jury_worth, self._location, people)
-            self._worth = (scored, asyncio.create_task(work))
-        return self._worth[1]
+        known = self.differences.statistics() if self.differences else None
+        section = (self.study.document() or {}).get("sections", {}).get("deliberation")
+        if section is not None:
+            effects = section.get("sentences", [])
+        else:
+            effects = [] if known is None else known.effects if known.told_of else None
+        return effects, known is not None and known.scored < self.index.read_to.scored
 
     def models(self) -> list[str]:
         """The models that judged, each once, with the versions that their providers stated."""
@@ -435,12 +405,15 @@ class Inspector:
         return Finder(self.index.reading, (arm.id for arm in self.reader.arms()))
 
     def _reach(self) -> Reach:
-        return Reach(*self.index.read_to, last_shown(self.store), going_words(self.store))
+        known = self.differences.statistics() if self.differences else None
+        people = known.scored + known.told_of if known else 0
+        return Reach(*self.index.read_to, last_shown(self.store), going_words(self.store), people)
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]
         verb = "answered" if str(self._location).endswith(suites.ANSWERS) else "judged"
-        judges = f"{verb} by {', '.join(models)}" if (models := self.models()) else ""
+        models, arms = self.models(), self.store.arms()
+        judges = f"{verb} by {'; '.join(models)} · {prompts_words(arms)}" if models else ""
         news = (None, None) if self._still else (search, self._reach())
         text = inspector_page(title, self._name, judges, here, *news, pages, *main)
         return web.Response(text=text, content_type="text/html")
@@ -544,8 +517,8 @@ async def serve_inspector(inspector: Served, port: int, ready: Callable[[str], N
     try:
         site = web.TCPSite(runner, HOST, port)
         await site.start()
-        ready(f"http://{HOST}:{runner.addresses[0][1]}/{inspector.token}/")
         inspector.start()
+        ready(f"http://{HOST}:{runner.addresses[0][1]}/{inspector.token}/")
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()

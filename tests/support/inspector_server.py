@@ -11,7 +11,8 @@ from types import TracebackType
 
 from venire.evals.transcripts.alignment import Alignment
 from venire.web.folder import FolderInspector, runs_in
-from venire.web.people import People
+from venire.web.index_writer import open_index
+from venire.web.people import People, keep_differences
 from venire.web.server import HOST, Inspector, serve_inspector
 
 
@@ -41,6 +42,8 @@ class InspectorServer:
             self.inspector = Inspector(run, people=people, talks=talks, controls=controls)
             if caught_up:
                 self.inspector.index.catch_up()
+                if people is not None:
+                    keep_differences(run, open_index(self.inspector.index.path), people)
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -135,7 +135,7 @@ def test_versions_and_failed_tries_are_recorded_and_shown(tmp_path: Path, redact
         overview, page = inspector.ask().text, inspector.ask(f"case?id={busy_case}").text
     exported = CliRunner().invoke(app, ["export", str(tmp_path / "out"), "--to", "html"]).stdout
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "out"), busy_case]).stdout
-    assert "server/a (a-2024-08-06), server/b (2 versions: b-0 and b-1), server/c" in overview
+    assert "server/a (a-2024-08-06); server/b (2 versions: b-0 and b-1); server/c · prompts " in overview
     assert "server/c (" not in overview and "said in words" not in page
     for words in (page, exported, " ".join(shown.split())):
         assert "server/a (a-2024-08-06) (a)" in words

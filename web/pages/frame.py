@@ -66,6 +66,8 @@ class Reach:
     last: int
     going: str
     """How far the run has come while it goes on; nothing once it has ended."""
+    people: int = 0
+    """Grows with what is known of people's ratings."""
 
     @property
     def reading_scores(self) -> bool:
@@ -111,7 +113,7 @@ def inspector_page(
     )
     body = element(
         "body",
-        {"data-here": here, "data-read": reach and reach.scored + reach.flagged},
+        {"data-here": here, "data-read": reach and reach.scored + reach.flagged + reach.people},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
         _banner(run, judges, here, search, reach, pages),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),
@@ -124,12 +126,14 @@ _FEW = 70
 """Letters of models that fit into the head of a page."""
 
 
-def _few(models: Sequence[str]) -> str:
-    """The models; of many, or of long names, the first ones and how many more."""
-    fitting = [number for number in (1, 2, 3) if len(", ".join(models[:number])) <= _FEW]
+def _few(judges: str) -> str:
+    """The models; of many, or of long names, the first ones and how many more. What follows them stays."""
+    words, dot, prompts = judges.partition(" · ")
+    models = words.split("; ")
+    fitting = [number for number in (1, 2, 3) if len("; ".join(models[:number])) <= _FEW]
     named = models[: max(fitting, default=1)]
     more = [f"and {len(models) - len(named)} more"] if len(models) > len(named) else []
-    return ", ".join([*(shorten(name, _FEW) for name in named), *more])
+    return "; ".join([*(shorten(name, _FEW) for name in named), *more]) + dot + prompts
 
 
 def badge(kind: str, weight: int) -> Html:
@@ -170,7 +174,7 @@ def _banner(
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        judges and element("p", {"class": "judges", "title": judges}, _few(judges.split(", "))),
+        judges and element("p", {"class": "judges", "title": judges}, _few(judges)),
         element("nav", {"aria-label": "Inspector"}, menu),
         reach and element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         search and element(

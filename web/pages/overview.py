@@ -30,14 +30,14 @@ def overview(
     looks: Sequence[Row],
     reach: Reach,
     differences: tuple[Sequence[Difference], int] | None,
-    effects: Mapping[str, str] | None,
+    effects: Sequence[str] | None,
     *,
     working: bool = False,
 ) -> Html:
     """The page's content: scores, where people differ, what deliberation did, what to look at first, the arms.
 
-    `differences` are the largest from people's ratings, and how many scores people rated; None without ratings. `effects` has a line for
-    each deliberating arm that is held against people; None while they are worked out. `working`: the differences still are.
+    `differences` are the largest from people's ratings, and how many scores people rated; None without ratings. `effects` are
+    sentences on what deliberation did; None while that is computed. `working`: the differences still are.
     """
     cases = sum(census.number("cases") for census in censuses.values())
     counted = (
@@ -65,15 +65,12 @@ def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
     return element("details", {"class": "folded"}, element("summary", None, summary), *parts)
 
 
-def _effects(effects: Mapping[str, str] | None) -> Html:
-    """One line an arm: its verdicts against the count of its own blind ballots."""
+def _effects(effects: Sequence[str] | None) -> Html:
     if effects is None:
-        return quiet("This is being computed. Open the page again in a moment.")
-    lines = [
-        element("li", {"dir": "auto"}, element("b", None, arm), f" {line}") for arm, line in effects.items()
-    ]
+        return quiet("This is being computed. It appears here by itself.")
     return fragment(
-        element("ul", {"class": "causes"}, lines), quiet("How well final verdicts agree with people, compared with a count of the same jurors' first, blind votes.")
+        element("ul", {"class": "causes"}, [element("li", {"dir": "auto"}, sentence) for sentence in effects]),
+        quiet("How well final verdicts agree with people, compared with a count of the same jurors' first, blind votes."),
     )  # fmt: skip
 
 

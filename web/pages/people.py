@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
-from typing import Any
 
 from ...evals.report.drawing import XY
 from ...evals.report.html import svg
@@ -15,9 +12,9 @@ from ...evals.report.panel import padded_range
 from ...orchestration.reading.scores import ScoreCounts, ScoreSummary
 from ...orchestration.record import Arm
 from ..charts import scatter_figure
-from ..people import Difference, People
+from ..people import ORDERS, Difference, People
 from ..scales import score_words
-from ..search import PAGE, SCORED, CaseSearch
+from ..search import SCORED, CaseSearch
 from .cases import column_head, option_list, pager
 from .frame import heading, quiet
 
@@ -67,29 +64,20 @@ def differences_section(differences: Sequence[Difference], total: int, *, readin
 def people_view(
     search: CaseSearch,
     arms: Sequence[Arm],
-    differences: Sequence[Difference],
+    shown: Sequence[Difference],
+    counts: Mapping[tuple[str, float, float], int],
     people: People,
     *,
     reading: bool = False,
 ) -> Html:
     """Every score that people rated too: a scatter for each arm, and a table to sort and to filter by arm and attribute.
 
-    `differences` come with the furthest apart first. `reading`: more of the run is still to be read.
+    `shown` is one page of them; `counts` says how many there are by arm, people's median and score. `reading`: more are still to be found.
     """
-    rows = differences
-    if search.arm or search.attribute:
-        rows = [
-            each
-            for each in differences
-            if search.arm in ("", each.arm) and search.attribute in ("", each.attribute)
-        ]
-    if search.sort != "apart" or search.up:
-        _, down, key = ORDERS[search.sort]
-        rows = sorted(rows, key=key, reverse=down != bool(search.up))
-    shown = rows[(search.page - 1) * PAGE :][:PAGE]
+    total = sum(counts.values())
     names = dict.fromkeys(name for arm in arms for name in arm.rubric.names)
     return fragment(
-        element("div", {"class": "head"}, element("h1", None, "Verdicts and people"), element("p", {"class": "quiet"}, f"{len(rows):,} scores with people's ratings")),
+        element("div", {"class": "head"}, element("h1", None, "Verdicts and people"), element("p", {"class": "quiet"}, f"{total:,} scores with people's ratings")),
         [element("p", {"class": "calm"}, note) for note in people.notes],
         element(
             "form",
@@ -98,9 +86,9 @@ def people_view(
             option_list("attribute", search.attribute, {name: name for name in names}, "all attributes"),
             element("button", {"type": "submit"}, "Show"),
         ),
-        _scatters(rows) if rows else _no_difference(reading),
+        _scatters(counts) if counts else _no_difference(reading),
         _difference_table(search, shown, people) if shown else None,
-        pager(search, "people", len(rows)),
+        pager(search, "people", total),
     )  # fmt: skip
 
 
@@ -108,17 +96,6 @@ def people_search(query: Mapping[str, str]) -> CaseSearch:
     """The arm, attribute, order and page in the address of the page of people; by default the furthest apart come first."""
     sort = query.get("sort", "")
     return replace(CaseSearch.of(query), sort=sort if sort in ORDERS else "apart")
-
-
-ORDERS: Mapping[str, tuple[str, bool, Callable[[Difference], Any]]] = {
-    "case": ("case", False, attrgetter("case")),
-    "arm": ("arm", False, attrgetter("arm")),
-    "attribute": ("attribute", False, attrgetter("attribute")),
-    "verdict": ("verdict", True, attrgetter("score")),
-    "people": ("people's median", True, attrgetter("people")),
-    "apart": ("difference", True, lambda each: abs(each.apart)),
-}
-"""By name: the column's head, whether the largest come first, and what is sorted by."""
 
 
 def _difference_table(search: CaseSearch, rows: Sequence[Difference], people: People) -> Html:
@@ -141,8 +118,7 @@ def _difference_table(search: CaseSearch, rows: Sequence[Difference], people: Pe
     )  # fmt: skip
 
 
-def _scatters(rows: Sequence[Difference]) -> Html:
-    counts = Counter((each.arm, each.people, each.score) for each in rows)
+def _scatters(counts: Mapping[tuple[str, float, float], int]) -> Html:
     by_arm: dict[str, dict[XY, int]] = {}
     for (arm, median, score), times in counts.items():
         by_arm.setdefault(arm, {})[median, score] = times
