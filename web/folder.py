@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from ..evals.report.markup import Child, Html, element, fragment, shorten
-from ..orchestration.reading.show import models_of
+from ..orchestration.reading.show import judges_words
 from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
@@ -56,9 +56,9 @@ class Side(NamedTuple):
         return f"{self.name}: {self.arm.name}"
 
     def judged_by(self) -> Html:
-        """Which models judged, with the versions that their providers stated."""
-        models = models_of(self.arm, self.inspector.index.versions().get(self.arm.id, {}))
-        return element("p", {"class": "quiet"}, f"{self} was judged by {', '.join(dict.fromkeys(models))}")
+        """Which models judged, with the versions that their providers stated, temperatures and prompts."""
+        words = judges_words(self.arm, self.inspector.index.versions().get(self.arm.id, {}))
+        return element("p", {"class": "quiet"}, f"{self} was judged by {words}")
 
     def scores(self) -> dict[str, dict[str, float]]:
         """By case and attribute the scores that it reached, as far as they are read."""

@@ -175,7 +175,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
         f"{', '.join(arms)} against {people} {'person' if people == 1 else 'people'}; 95% intervals in brackets",
         [
             *(
-                paragraph(f"{arm} was judged by {models}", "soft")
+                paragraph(f"{arm} was judged by {models}.", "soft")
                 for arm, models in comparison.judges.items()
             ),
             _summary_part(comparison_summary(comparison)),

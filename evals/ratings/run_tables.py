@@ -19,7 +19,7 @@ from ...orchestration.reading.analysis import (
     instant_agreements,
 )
 from ...orchestration.reading.export import verdicts
-from ...orchestration.reading.show import models_of, versions_of
+from ...orchestration.reading.show import judges_words, versions_of
 from ...orchestration.record import Arm, Store
 from ...orchestration.verdict import Verdict
 from ...rubrics.ballot import Abstention
@@ -256,7 +256,7 @@ class ArmStops:
 
 
 class ArmJudges:
-    """Which models each arm asked, with the versions that their providers stated: `arm`, `models`."""
+    """Which models each arm asked, with the versions that their providers stated, temperatures and prompts: `arm`, `models`."""
 
     def __init__(self) -> None:
         self._arms: dict[str, Arm] = {}
@@ -269,7 +269,7 @@ class ArmJudges:
             stated.setdefault(seat, set()).update(versions)
 
     def table(self) -> pd.DataFrame:
-        rows = [(name, ", ".join(models_of(arm, self._versions[name]))) for name, arm in self._arms.items()]
+        rows = [(name, judges_words(arm, self._versions[name])) for name, arm in self._arms.items()]
         return pd.DataFrame(rows, columns=["arm", "models"])
 
 

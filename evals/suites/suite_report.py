@@ -116,6 +116,7 @@ def suite_json(results: SuiteResults) -> dict[str, Any]:
         "baselines": {name: plain_number(value) for name, value in results.baselines.items()},
         "not_run": dict(results.suite.skipped),
         "dominated": results.dominated,
+        "judges": list(results.judges),
         "notes": list(results.notes),
     }
 
@@ -396,6 +397,7 @@ def suite_page(
     score_heads = {"scenario": "scenario", "system": "system", "score": "score", "low": "low", "high": "high", "n": "n", "unparsed": "unparsed", "failed": "failed", "hung": "hung", "unjudged": "unjudged", "lost": "ratings lost", "note": ""}  # fmt: skip
     cost_heads = {"system": "system", "generation_usd": "generation", "generation_upper": "at most", "jury_usd": "jury", "jury_upper": "at most ", "total_usd": "total", "total_upper": "at most  ", "dominated": "dominated by"}  # fmt: skip
     body: list[Child] = [
+        *(paragraph(sentence, "soft") for sentence in results.judges),
         section("What can be said", items(suite_sentences(results), "said")),
         section("The board", table("board", tables["board"], BOARD_HEADS)),
         section(

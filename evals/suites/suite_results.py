@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
 from ...orchestration.deliberate import recount
+from ...orchestration.reading.show import judges_words, versions_of
 from ...orchestration.record import Arm, Store
 from ...orchestration.record.store import run_exists
 from ...orchestration.transcript import Transcript
@@ -45,6 +47,8 @@ class SuiteResults:
     baselines: Mapping[str, float]
     """The macro averages of the constant and the random baseline over the scenarios that have them."""
     notes: tuple[str, ...]
+    judges: tuple[str, ...]
+    """A sentence for each system that was asked and each jury that judged: model, version, temperature, prompts."""
 
     @property
     def dominated(self) -> dict[str, str]:
@@ -82,6 +86,10 @@ def suite_results(
                 notes.append(
                     f"{part.name}: {count_words(stale, 'answer')} changed after the jury judged them; run the suite again"
                 )
+        judges = (
+            *_models_asked(suite, answers_store, "answered"),
+            *_models_asked(suite, verdicts_store, "judged"),
+        )
     finally:
         for store in (answers_store, verdicts_store):
             if store is not None:
@@ -94,8 +102,25 @@ def suite_results(
     return SuiteResults(
         suite, folder, tuple(scenarios), table, board(table, ties=ties, draws=draws), costs,
         pd.DataFrame(judged_rows, columns=["case", "set", "group", "jury", "output", "reference"]),
-        answered, _macro_baselines(scenarios), tuple(notes)
+        answered, _macro_baselines(scenarios), tuple(notes), judges
     )  # fmt: skip
+
+
+def _models_asked(suite: LoadedSuite, store: Store | None, verb: Literal["answered", "judged"]) -> list[str]:
+    """A sentence for each system, or jury, that is in the record; one that was the same in several scenarios has one for all."""
+    scenarios: dict[tuple[str, str], list[str]] = {}
+    arms = {arm.name: arm for arm in store.arms()} if store else {}
+    for part in suite.parts:
+        juries = [part.scenario.seating.jury.name] if part.scenario.seating else []
+        for name in suite.systems if verb == "answered" else juries:
+            arm, versions = arms.get(arm_name(part.name, name)), dict[str, set[str]]()
+            if arm is None or store is None:
+                continue
+            for transcript in store.transcripts(arm):
+                for seat, stated in versions_of(transcript).items():
+                    versions.setdefault(seat, set()).update(stated)
+            scenarios.setdefault((name, judges_words(arm, versions)), []).append(part.name)
+    return [f"{name} {verb} {', '.join(parts)} with {words}." for (name, words), parts in scenarios.items()]
 
 
 class _Judgements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from textwrap import TextWrapper
 from types import MappingProxyType
 
@@ -42,12 +42,32 @@ SeatVersions = Mapping[str, Collection[str]]
 
 
 def models_of(arm: Arm, versions: SeatVersions = MappingProxyType({})) -> list[str]:
-    """The models of the seats that an arm asks, each once, with the versions that its provider stated."""
-    stated: dict[str, dict[str, None]] = {}
+    """The models of the seats that an arm asks, each once, with the versions that its provider stated and its temperature."""
+    return list(_seats_by_model(arm, versions))
+
+
+def judges_words(arm: Arm, versions: SeatVersions) -> str:
+    """Each model with its version, its temperature and seats, and the hash of the prompts."""
+    seats_by_model = _seats_by_model(arm, versions)
+    models = "; ".join(f"{model} ({', '.join(seats)})" for model, seats in seats_by_model.items())
+    return f"{models} · {prompts_words([arm])}"
+
+
+def prompts_words(arms: Iterable[Arm]) -> str:
+    """The hashes of the prompts that arms were asked with."""
+    hashes = dict.fromkeys(str(arm.manifest.get("prompts", "unknown"))[:12] for arm in arms)
+    return f"prompts {', '.join(hashes)}"
+
+
+def _seats_by_model(arm: Arm, versions: SeatVersions) -> dict[str, list[str]]:
+    seats: dict[tuple[str, str], list[str]] = {}
     for name, settings in asked_seats(arm.jury).items():
-        model = stated.setdefault(_without_folders(settings.model), {})
-        model.update(dict.fromkeys(versions.get(name, ())))
-    return [f"{model}{_version_words(stated[model])}" for model in stated]
+        warmth = "" if settings.temperature is None else f", temperature {settings.temperature:g}"
+        seats.setdefault((_without_folders(settings.model), warmth), []).append(name)
+    return {
+        f"{model}{_version_words({each for name in names for each in versions.get(name, ())})}{warmth}": names
+        for (model, warmth), names in seats.items()
+    }
 
 
 def versions_of(transcript: Transcript) -> dict[str, set[str]]:
@@ -79,15 +99,8 @@ def _without_folders(model: str | None) -> str:
 
 
 def judges_line(arm: Arm, transcript: Transcript) -> str:
-    """Who judged: each model with its version, its temperature and seats, and the hash of the prompts."""
-    seats_by_model: dict[str, list[str]] = {}
-    versions = versions_of(transcript)
-    for name, settings in asked_seats(arm.jury).items():
-        warmth = "" if settings.temperature is None else f", temperature {settings.temperature:g}"
-        model = f"{_without_folders(settings.model)}{_version_words(versions.get(name, ()))}{warmth}"
-        seats_by_model.setdefault(model, []).append(name)
-    models = "; ".join(f"{model} ({', '.join(seats)})" for model, seats in seats_by_model.items())
-    return f"judged by {models} · prompts {str(arm.manifest.get('prompts', 'unknown'))[:12]}"
+    """Who judged in a deliberation."""
+    return f"judged by {judges_words(arm, versions_of(transcript))}"
 
 
 def show(

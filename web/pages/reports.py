@@ -178,6 +178,7 @@ def board_view(document: Mapping[str, Any] | None) -> Html:
     differences = _rows(document.get("differences"))
     return fragment(
         heading(str(document.get("suite") or "Board"), level=1),
+        [element("p", {"class": "quiet"}, str(said)) for said in document.get("judges") or ()],
         element("ul", {"class": "advice"}, [element("li", None, said) for said in sentences]),
         heading("Systems"),
         scrolling_table(

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,9 @@ def test_systems_answer_once_and_stand_on_a_board_with_baselines(tmp_path: Path)
     assert "private.yaml" not in first.stdout and "private was skipped: private" in first.stderr
     shown = venire("suite", "report", "suite.yaml", "--json", "--resamples", "40", cwd=tmp_path)
     found = json.loads(shown.stdout)
+    asked = next(said for said in found["judges"] if said.startswith("clever answered parity"))
+    assert "with server/clever" in asked and ", temperature 0 (" in asked and "prompts " in asked
+    assert escape(asked) in (tmp_path / "suite-run" / "report" / "report.html").read_text()
     assert found["systems"]["clever"]["win_rate"] == 1.0 and found["systems"]["mute"]["win_rate"] == 0.0
     parity = found["scenarios"]["parity"]
     assert (parity["baseline"], parity["random"], parity["n"], parity["unparsed"], parity["hung"]) == (
