@@ -14,13 +14,31 @@ from venire import Case, Rubric
 SLOW = (
     "test_packaging.py",
     "orchestration/executors/test_ray.py",
+    "evals/studies/test_run.py",
+    "evals/service/test_serve.py",
+    "test_tutorial.py",
+    "evals/studies/test_planted_truths.py",
+    "commands/test_demo.py",
+    "test_docs.py",
+    "agents/clients/test_batch.py",
+    "evals/plugins/test_inspect.py",
+    "test_action.py",
+    "evals/plugins/test_mlflow.py",
+    "evals/studies/test_study_report.py",
     "orchestration/record/test_crash.py",
     "evals/comparison/test_compare.py",
+    "evals/studies/test_design.py",
+    "web/test_browser.py",
+    "evals/rating/test_rating.py",
     "evals/calibration/test_saved.py",
-    "evals/plugins/test_inspect.py",
-    "evals/plugins/test_mlflow.py",
+    "evals/studies/test_study_ratings.py",
+    "evals/studies/test_search.py",
+    "rubrics/test_hostile_files.py",
+    "web/test_progress.py",
+    "evals/suites/test_board.py",
+    "evals/ratings/test_split_people.py",
 )
-"""Files to begin with: with several workers, a slow one that is begun last is waited for by all."""
+"""Files to begin with, in this order: with several workers, a slow one that is begun last is waited for by all."""
 
 # How long an example takes tells of the machine and its other work, not of what is tested.
 settings.register_profile("no deadline", deadline=None)
@@ -35,8 +53,8 @@ for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    slow = {Path(__file__).parent / name for name in SLOW}
-    items.sort(key=lambda item: item.path not in slow)
+    places = {Path(__file__).parent / name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: places.get(item.path, len(SLOW)))
 
 
 def pytest_collection_finish() -> None:
