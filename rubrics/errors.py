@@ -35,9 +35,9 @@ class MissingExtra(VenireError):
     """Something needs a package that the core does not install."""
 
 
-def count_words(number: int, noun: str, plural: str = "") -> str:
+def count_words(number: int, noun: str) -> str:
     """How many of what, with the right plural: "1 case", "2 cases"."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number} {noun if number == 1 else noun + 's'}"
 
 
 def files_remedy(otherwise: str, error: OSError | None = None) -> str:

@@ -31,6 +31,8 @@ PAIRS = ["arm", "first", "second", "harmful", "both", "expected", "phi", "p", "p
 JURIES = ["arm", "jurors", "harmful", "any", "most", "expected", "low", "high", "p", "note"]
 FLAT = "a juror made no severe errors, or only severe errors"
 ROW = 22
+AT_ONCE = 200
+"""Deals in memory at a time."""
 SHADES = dict(
     zip(("jury", "single judge", "juror", "person", "second panel", "seated person"), COLOURS, strict=False)
 )
@@ -203,10 +205,10 @@ def _most(failed: FloatArray) -> FloatArray:
     return np.asarray((2 * failed.sum(axis=2) > failed.shape[2]).sum(axis=1), dtype=float)
 
 
-def _deals(failed: FloatArray, draws: Draws, at_once: int = 200) -> list[FloatArray]:
+def _deals(failed: FloatArray, draws: Draws) -> list[FloatArray]:
     """Every juror's errors shuffled over the cases, apart from the others'."""
     rng, resamples = draws.rng(), draws.resamples
-    sizes = [min(at_once, resamples - start) for start in range(0, resamples, at_once)]
+    sizes = [min(AT_ONCE, resamples - start) for start in range(0, resamples, AT_ONCE)]
     return [rng.permuted(np.repeat(failed[None], size, axis=0), axis=1) for size in sizes]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,6 @@ from .curves import (
 )
 from .labelled_scores import LEAST, Ends, LabelledScores, TooFewLabels, composites
 
-Method = Literal["isotonic", "linear", "ordinal"]
 METHODS: Mapping[str, type[Curve]] = {
     "isotonic": IsotonicCurve,
     "linear": LinearCurve,

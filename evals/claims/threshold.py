@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -169,7 +169,6 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
 
 BoolArray = npt.NDArray[np.bool_]
 Aim = Literal["kappa", "f1", "youden", "costs"]
-AIMS: tuple[Aim, ...] = get_args(Aim)
 FOLDS = 10
 _SCORE, _TRUTH = "score", "people"
 

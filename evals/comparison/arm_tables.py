@@ -209,9 +209,6 @@ def _row(arm: str, role: str, change: IccChange) -> dict[str, object]:
     }
 
 
-ROUGE_L = "text overlap (ROUGE-L)"
-
-
 def text_baselines(
     pairs: Sequence[tuple[str, str]],
     *,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
 
 from ...rubrics.scale import Level, Scale
 from ..ratings.folds import Rows
@@ -131,6 +130,9 @@ def _correlation(x: FloatArray, y: FloatArray, n: FloatArray) -> FloatArray:
 
 def _ranks(values: FloatArray) -> FloatArray:
     """Mean ranks within each row; NaN stays."""
+    # Half a second to import, and `compare` by itself ranks nothing here.
+    from scipy.stats import rankdata
+
     ranks = rankdata(np.where(np.isnan(values), np.inf, values), axis=1)
     return np.where(np.isnan(values), np.nan, ranks)
 
@@ -158,6 +160,8 @@ def _tau_b(x: FloatArray, y: FloatArray) -> float:
     if rows < 2 or columns < 2:
         return np.nan
     if rows * columns > 4096:
+        from scipy.stats import kendalltau
+
         return float(kendalltau(x, y).statistic)
     table = (
         np.bincount(across * columns + down, minlength=rows * columns).reshape(rows, columns).astype(float)

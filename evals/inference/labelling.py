@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ from .labelled_verdicts import WAYS
 
 BoolArray = npt.NDArray[np.bool_]
 DrawDesign = Literal["random", "stratified", "active"]
-DESIGNS: tuple[DrawDesign, ...] = get_args(DrawDesign)
 COLUMNS = ("case", "probability", "stratum", "design", "arm", "attribute")
 DOUBT = {"unanimous at once": 1.0, "converged": 1.5, "split": 2.0, "hung": 2.0, "not applicable": 1.0}
 """How much more often a stratum is drawn from than in proportion to its cases."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
 
 from ...orchestration.record import Arm, Store
 from ...orchestration.record.manifest import case_fingerprint, manifest_changes
@@ -76,6 +75,8 @@ def shift_test(
     References:
         Westfall and Young (1993), "Resampling-Based Multiple Testing", section 2.3.
     """
+    from scipy.stats import rankdata
+
     names = [name for name in old if name in new]
     if not len(old_cluster) or not len(new_cluster) or not names:
         return Shift(

@@ -103,6 +103,8 @@ def _powers(low: float, high: float) -> list[float]:
 EDGE = 8.0
 """Room kept free along the edges of a picture."""
 DASHED = "4 3"
+BAR = 11
+"""How thick a bar is, in pixels."""
 
 
 class Panel:
@@ -136,10 +138,10 @@ class Panel:
             ends = [self.at(*start), self.at(*end)]
             self.add(line([(x + shift[0], y + shift[1]) for x, y in ends], colour=colour, width=width))
 
-    def whisker_across(self, row: float, value: float, low: float, high: float, colour: str, *, radius: float = 4, shift: float = 0) -> None:  # fmt: skip
+    def whisker_across(self, row: float, value: float, low: float, high: float, colour: str, *, shift: float = 0) -> None:  # fmt: skip
         """A point with its interval along the horizontal axis."""
         self.interval((low, row), (high, row), colour, shift=(0, shift))
-        self.point(value, row, colour, radius=radius, shift=(0, shift))
+        self.point(value, row, colour, shift=(0, shift))
 
     def whisker_upright(self, x: float, value: float, low: float, high: float, colour: str, *, radius: float = 4, shift: float = 0) -> None:  # fmt: skip
         """A point with its interval along the vertical axis."""
@@ -174,10 +176,10 @@ class Panel:
         if y is not None:
             self.add(line([(0, self._down(y)), (self.width, self._down(y))], colour=colour, dashes=DASHED))
 
-    def bar(self, row: float, value: float, colour: str, *, thick: float = 11) -> None:
+    def bar(self, row: float, value: float, colour: str) -> None:
         """A bar from zero along the horizontal axis."""
         (zero, y), (end, _) = self.at(0.0, row), self.at(value, row)
-        self.add(rect(min(zero, end), y - thick / 2, abs(end - zero), thick, colour, opacity=0.75))
+        self.add(rect(min(zero, end), y - BAR / 2, abs(end - zero), BAR, colour, opacity=0.75))
 
     def cell(self, column: int, row: int, share: float, words: str, colour: str, *, size: int = 12) -> None:
         """A cell of a matrix, as dark as its share of 1."""

@@ -36,7 +36,7 @@ def roc_auc(
     )
 
 
-def roc_curve(ratings: Ratings, *, raters: Raters, positive: float = 1) -> pd.DataFrame:
+def roc_curve(ratings: Ratings, *, raters: Raters) -> pd.DataFrame:
     """Columns `threshold`, `false_positive_rate`, `true_positive_rate`, from the strictest threshold on.
 
     Rates without a case to count are NaN.
@@ -45,7 +45,7 @@ def roc_curve(ratings: Ratings, *, raters: Raters, positive: float = 1) -> pd.Da
     thresholds = np.concatenate([[np.inf], np.unique(score)[::-1]])
     is_above = score >= thresholds[:, None]
     rates = {}
-    for name, of in (("false_positive_rate", actual != positive), ("true_positive_rate", actual == positive)):
+    for name, of in (("false_positive_rate", actual != 1), ("true_positive_rate", actual == 1)):
         rates[name] = (is_above & of).sum(axis=1) / of.sum() if of.any() else np.full(len(thresholds), np.nan)
     return pd.DataFrame({"threshold": thresholds, **rates})
 

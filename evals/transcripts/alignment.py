@@ -229,9 +229,7 @@ def _group(row: Any, names: Sequence[str], place: str) -> AlignedGroup:
     return AlignedGroup(said=tuple(places[0] or ()), heard=tuple(places[1] or ()))
 
 
-def alignment_cases(
-    alignment: Alignment, *, differing: bool = False, before: int = TURNS_BEFORE
-) -> list[dict[str, Any]]:
+def alignment_cases(alignment: Alignment, *, differing: bool = False) -> list[dict[str, Any]]:
     """One row a group, and one for each missed utterance, in the order in which they were said.
 
     An alignment that its aligner abstained from has no cases.
@@ -246,20 +244,18 @@ def alignment_cases(
         said_text, heard_text = alignment.said_text(group), alignment.heard_text(group)
         is_exact = spoken_words(said_text) == spoken_words(heard_text)
         if not (differing and is_exact):
-            rows.append((group.said, _case(alignment, group.said, said_text, heard_text, before)))
+            rows.append((group.said, _case(alignment, group.said, said_text, heard_text)))
     for place in alignment.missed:
-        rows.append(((place,), _case(alignment, (place,), alignment.said[place].text, "", before)))
+        rows.append(((place,), _case(alignment, (place,), alignment.said[place].text, "")))
     return [row for _, row in sorted(rows, key=lambda row: row[0])]
 
 
-def _case(
-    alignment: Alignment, places: tuple[int, ...], text: str, heard: str, before: int
-) -> dict[str, Any]:
+def _case(alignment: Alignment, places: tuple[int, ...], text: str, heard: str) -> dict[str, Any]:
     start = alignment.places[places[0]] if alignment.places else places[0]
     turns = alignment.turns or alignment.said
     context = "\n".join(
         f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
-        for turn in turns[max(0, start - before) : start]
+        for turn in turns[max(0, start - TURNS_BEFORE) : start]
     )
     return {
         "id": f"{alignment.name}-{'+'.join(map(str, places))}",

@@ -211,5 +211,5 @@ def _help(pages: Sequence[Page]) -> Html:
     )
 
 
-def heading(title: Child, *beside: Child, level: int = 2, ident: str | None = None) -> Html:
-    return element("div", {"class": "heading"}, element(f"h{level}", {"id": ident}, title), fragment(*beside))
+def heading(title: Child, *beside: Child, level: int = 2) -> Html:
+    return element("div", {"class": "heading"}, element(f"h{level}", None, title), fragment(*beside))
