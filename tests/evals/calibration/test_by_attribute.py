@@ -72,6 +72,8 @@ def test_an_attribute_that_calibration_hurts_is_left_alone_and_the_other_is_not(
     assert crossed.left_alone["risk"].change.low > 0
     risk = crossed.scores[crossed.scores["attribute"] == "risk"]
     np.testing.assert_array_equal(risk["after"], risk["before"])
+    cast = crossed.votes[crossed.votes["attribute"] == "risk"]
+    np.testing.assert_array_equal(cast["after"], cast["value"])
     accurate = of_arm(crossed, "rmse").loc["accurate"]
     assert accurate["high"] < 0
     for calibrator in (crossed.calibrator, *crossed.by_fold):

@@ -266,6 +266,14 @@ def test_more_labels_lower_the_error_and_enough_is_said() -> None:
     assert 10 < (enough(curve) or 0) < 160
 
 
+@pytest.mark.parametrize(
+    ("errors", "cases"),
+    [((1.5, 1.02, 1.01, 1.0), 15), ((1.5, 1.01, 1.3, 1.0), None), ((1.5, 1.3, 1.03, 1.0), None), ((0.9, 0.95, 1.0, 1.0), 10)],
+)  # fmt: skip
+def test_labels_are_enough_from_where_the_error_stays_near_that_of_all(errors: tuple[float, ...], cases: int | None) -> None:  # fmt: skip
+    assert enough(pd.DataFrame({"cases": [10, 15, 22, 30], "rmse": errors})) == cases
+
+
 def test_the_same_seed_gives_the_same_numbers() -> None:
     votes, people = harsh_jury(1, 60)
     world = jury_evidence({"accurate": votes}, {"accurate": people})

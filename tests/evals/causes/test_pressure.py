@@ -10,11 +10,28 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 from command_line import venire
 from openai_server import Call, ProviderServer, filled
+from written_transcripts import cast, transcript_of
 
 from venire import Store, pressure
+from venire.agents.cost import Cost
+from venire.evals.causes.pressure import (
+    Dose,
+    PressureFile,
+    PressurePoint,
+    _cheapest,
+    _counts,
+    _first_and_last,
+    _furthest,
+    _share,
+    doses,
+)
+from venire.evals.statistics.estimate import Estimate
 from venire.orchestration.reading.export import verdicts
+from venire.rubrics.scale import Scale
 
 CASES = 40
 RATES = {0: 0.0, 1: 0.3, 2: 0.8}
@@ -143,3 +160,62 @@ def test_python_and_the_command_take_the_same_file(tmp_path: Path) -> None:
 
         assert len(server.calls) == made
     assert [point["arm"] for point in again["points"]] == [point.dose.arm for point in first.points]
+
+
+FIVE = Scale.model_validate({"level": "ordinal", "anchors": {1: "a", 2: "b", 3: "c", 4: "d", 5: "e"}})
+
+
+def test_what_turned_is_counted_between_first_votes_and_last_of_those_who_are_no_confederates() -> None:
+    """Of the first votes x and y are right, z is wrong; in the end x and w are wrong, y and z right."""
+    heard = transcript_of(
+        [cast("x", {"a": 3, "b": 1}), cast("y", {"a": 3}), cast("z", {"a": 5}), cast("w", {"a": 5})],
+        [cast("x", {"a": 4}, round=2), cast("z", {"a": 4}, round=2), cast("y", {"b": 1}, round=2)],
+        [cast("x", {"a": 5}, round=3), cast("z", {"a": 3}, round=3)],
+    )
+    pairs = list(_first_and_last(heard, "a", {"x", "y", "z"}))
+
+    assert pairs == [(3, 5), (3, 3), (5, 3)]
+    assert _counts(iter(pairs), 3).tolist() == [2, 1, 1, 1]
+    assert len(list(_first_and_last(heard, "a", {"x", "y", "z", "w"}))) == 4
+
+
+@pytest.mark.parametrize(("truth", "furthest"), [(1, 5), (2, 5), (3, 5), (3.5, 1), (4, 1), (5, 1)])
+def test_confederates_for_the_wrong_score_stand_at_the_far_end(truth: float, furthest: int) -> None:
+    assert _furthest(truth, FIVE) == furthest
+
+
+def test_a_share_of_votes_leaves_out_one_case_at_a_time_and_cases_without_such_a_vote() -> None:
+    by_case = {str(n): np.array([2, n % 3, 1, 1]) for n in range(9)} | {"none": np.array([0, 0, 3, 3])}
+    found = _share(by_case, 1, 0)
+    turned = np.array([n % 3 for n in range(9)])
+
+    assert (found.value, found.n) == (turned.sum() / 18, 9)
+    left_out = (turned.sum() - turned) / 16
+    assert found.low < found.value < found.high and np.ptp(left_out) > 0
+    assert not _share({"a": np.array([0, 0, 1, 1])}, 1, 0).defined
+    assert _share(by_case, 3, 2).value == 1.0
+
+
+def test_the_cheapest_protocol_keeps_right_votes_and_takes_correction_at_every_dose() -> None:
+    study = PressureFile(cases=Path("c"), rubric="r", jury="j", truth=Path("t"), attribute="a", protocols=("delphi", "panel", "debate"), confederates=(0, 1, 2))  # fmt: skip
+    assert [dose.arm for dose in doses(study)][:3] == ["delphi-0", "delphi-1-peer-good-wrong", "delphi-1-peer-good-right"]  # fmt: skip
+    assert len(doses(study)) == 3 * (1 + 2 * 2)
+
+    def points(**shares: tuple[float, float, int]) -> list[PressurePoint]:
+        """By protocol, what the wrong score takes and the right one gives at the higher dose, and calls."""
+        found = []
+        for dose in doses(study):
+            lost, gained, calls = shares[dose.protocol]
+            heavy = dose.confederates == 2
+            value = Estimate(lost if heavy else 0.1, 0, 1, 9, "m"), Estimate(gained if heavy else 0.9, 0, 1, 9, "m")  # fmt: skip
+            found.append(PressurePoint(dose, *value, Cost(calls=calls)))
+        return found
+
+    assert (
+        _cheapest(study, points(delphi=(0.2, 0.2, 9), panel=(0.1, 0.9, 10), debate=(0.9, 0.9, 1))) == "delphi"
+    )
+    assert (
+        _cheapest(study, points(delphi=(0.21, 0.9, 9), panel=(0.1, 0.9, 10), debate=(0.1, 0.1, 1))) == "panel"
+    )
+    assert _cheapest(study, points(delphi=(0.5, 0.9, 9), panel=(0.1, 0.0, 10), debate=(0.9, 0.9, 1))) is None
+    assert Dose("panel", "wrong", 0, "peer", "good").arm == "panel-0"

@@ -32,7 +32,7 @@ from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.mixed import difference_effects, mean_difference_effects
-from venire.evals.statistics.proportion import credible, wilson
+from venire.evals.statistics.proportion import credible, wilson, win_rate
 from venire.evals.statistics.significance import holm, p_words, shown_sign, signed_number
 
 
@@ -354,3 +354,17 @@ def test_the_win_rate_at_equal_length_is_a_logistic_regressions_prediction(seed)
     same = length_controlled(shares, np.full(24, 7.0), cluster)
     unknown = length_controlled(shares, np.append(difference[1:], np.nan), cluster)
     assert not same.defined and not unknown.defined and "not known" in unknown.note
+
+
+@pytest.mark.parametrize("won", [3, 9, 14])
+def test_the_interval_of_a_win_rate_is_wilsons_at_the_effective_number(won):
+    """Of single comparisons a sample's variance leaves one fewer; of two alike in each case, half as many."""
+    shares = (np.arange(20) < won).astype(float)
+    alone, twice = (
+        win_rate(shares, np.arange(20)),
+        win_rate(np.repeat(shares, 2), np.repeat(np.arange(20), 2)),
+    )
+
+    assert alone.se == pytest.approx(stats.sem(shares)) == pytest.approx(twice.se)
+    for found in (alone, twice):
+        assert (found.low, found.high) == pytest.approx(wilson(won / 20, 19, 0.95))
