@@ -13,11 +13,14 @@ from xml.etree import ElementTree
 import pytest
 from annotator_packages import checked_by_package, needs_annotators
 from command_line import venire
+from written_transcripts import written_run
 
-from venire import Rubric, VenireError
+from venire import Case, Rubric, Store, VenireError
 from venire.evals.exchange import import_records
+from venire.evals.exchange.annotation_tasks import annotation_tasks
+from venire.orchestration.reading.export import ExportedRun
 from venire.orchestration.reading.terminal import export_run
-from venire.rubrics.ratings import read_ratings
+from venire.rubrics.ratings import Rating, read_ratings
 
 RUBRIC = Rubric.model_validate(
     {
@@ -320,3 +323,47 @@ def test_the_command_needs_somewhere_to_write_and_a_known_format(tmp_path: Path)
     assert [each.returncode for each in (nowhere, unknown, odd)] == [2, 2, 2]
     assert "did you mean 'label-studio'" in unknown.stderr
     assert len(odd.stderr.splitlines()) == 2 and not (tmp_path / "c.txt").exists()
+
+
+def test_a_task_has_what_juries_jurors_and_people_answered_earlier_rounds_first(tmp_path: Path) -> None:
+    """Two of three vote for a 3 on `accurate`, all for a half on `kept`; on `plan` nobody votes in the second case."""
+    cases = [
+        Case(id=name, output="It is so.", source=("A note.",), reference="Hidden.") for name in ("c1", "c2")
+    ]
+    votes = {
+        name: {juror: {"accurate": value, "kept": 0.5, **({"plan": 2} if name == "c1" else {})} for juror, value in (("x", 3), ("y", 3), ("z", 1))}
+        for name in ("c1", "c2")
+    }  # fmt: skip
+    ratings = (
+        Rating("c1", "ana", "accurate", 2.0, round=2),
+        Rating("c1", "ben", "accurate", 3.0),
+        Rating("c1", "ana", "accurate", 1.0, round=1, rationale="at first"),
+        Rating("c1", "ana", "kept", 0.2, round=2),
+        Rating("c1", "ana", "colour", 9.0),
+        Rating("c1", "cy", "accurate", None),
+    )
+    store = Store.read(written_run(tmp_path / "run", RUBRIC, cases, {"mine": votes}))
+    try:
+        first, second = annotation_tasks(ExportedRun(store, ratings=ratings))
+    finally:
+        store.release()
+
+    (jury,) = first.juries
+    assert (jury.by, dict(jury.values)) == ("mine", {"accurate": 3, "plan": 2, "kept": 0.5})
+    assert jury.support == pytest.approx((2 / 3 + 1 + 1) / 3)
+    assert dict(second.juries[0].values) == {"accurate": 3, "kept": 0.5}
+    assert second.juries[0].support == pytest.approx((2 / 3 + 1) / 2)
+    assert [(each.by, each.values["accurate"]) for each in first.jurors] == [("mine/x", 3), ("mine/y", 3), ("mine/z", 1)]  # fmt: skip
+    assert [(each.by, dict(each.values)) for each in first.people] == [
+        ("ben", {"accurate": 3.0}),
+        ("ana", {"accurate": 1.0}),
+        ("ana", {"accurate": 2.0, "kept": 0.2}),
+    ]
+    assert dict(first.people[1].rationales) == {"accurate": "at first"}
+    assert "reference" not in first.texts and list(first.texts) == [
+        "question",
+        "audience",
+        "source",
+        "output",
+    ]
+    assert second.people == []
