@@ -244,3 +244,18 @@ def test_systems_whose_cases_are_all_of_one_group_have_ranks_without_intervals()
     assert list(found["rank"]) == [1.0, 2.0] * 3
     assert found["low"].isna().all() and "of one group" in found["note"].iloc[0]
     assert rank_agreement(rows, seed=0, resamples=20)["low"].isna().all()
+
+
+def test_the_change_of_tau_is_that_after_calibration_less_that_before() -> None:
+    """Before calibration the first two systems change places, after it the last two and the middle ones too."""
+    ranks = {"people": (1, 2, 3, 4), "before": (2, 1, 3, 4), "after": (1, 4, 3, 2)}
+    rows = [
+        {"cluster": case, "system": name, **{side: -float(places[number]) for side, places in ranks.items()}}
+        for case in range(6)
+        for number, name in enumerate(NAMES)
+    ]
+    found = rank_agreement(pd.DataFrame(rows), seed=0, resamples=50).set_index("side")["tau"]
+    before, after = (kendalltau(ranks[side], ranks["people"]).statistic for side in ("before", "after"))
+
+    assert found.to_dict() == pytest.approx({"before": before, "after": after, "change": after - before})
+    assert after < before

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from venire import VenireError
-from venire.evals.inference.labelling import Labelling, draw_labels
+from venire.evals.inference.labelling import Labelling, _allocation, draw_labels
 from venire.evals.inference.prediction_powered import (
+    rarest_share,
     rectified_difference,
     rectified_mean,
     rectified_quantile,
@@ -133,3 +135,19 @@ def test_weights_undo_a_draw_that_prefers_some_cases() -> None:
         ).estimate
         held.append(found.low <= 3 <= found.high)
     assert np.mean(held) >= 0.9
+
+
+def test_a_stratum_in_doubt_is_drawn_from_more_often_than_its_cases_ask_for() -> None:
+    """Split cases count twice, those that converged one and a half times; each stratum has two at least and no more than it has."""
+    ways = np.array(["unanimous at once"] * 40 + ["split"] * 20 + ["hung"] * 3, dtype=object)
+
+    assert _allocation(ways[:60], 20) == {"unanimous at once": 10, "split": 10}
+    assert _allocation(ways, 63) == {"unanimous at once": 40, "split": 20, "hung": 3}
+    assert _allocation(ways, 7) == {"unanimous at once": 3, "split": 2, "hung": 2}
+    even = np.array(["unanimous at once"] * 30 + ["converged"] * 30, dtype=object)
+    assert _allocation(even, 25) == {"unanimous at once": 10, "converged": 15}
+
+
+@pytest.mark.parametrize("groups", [5, 30])
+def test_of_labels_all_alike_the_rarest_other_is_clopper_and_pearsons_bound(groups: int) -> None:
+    assert rarest_share(groups, 0.95) == pytest.approx(binomtest(0, groups).proportion_ci(0.95, "exact").high)

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from written_transcripts import Votes, written_run
+from written_transcripts import Votes, abstained, cast, transcript_of, written_run
 
-from venire import Case, Rubric, VenireError
+from venire import Case, Jury, Rubric, Stop, Transcript, VenireError
+from venire.evals.inference.labelled_verdicts import deliberation_way
 from venire.evals.inference.run_certificate import (
     apply_rule,
     certificate_answer,
@@ -17,6 +18,7 @@ from venire.evals.inference.run_certificate import (
     run_certificate,
     verdict_errors,
 )
+from venire.orchestration.verdict import verdict
 from venire.rubrics.scale import Scale
 
 FIVE = {"level": "ordinal", "anchors": {1: "a", 2: "b", 3: "c", 4: "d", 5: "e"}}
@@ -172,3 +174,34 @@ def test_a_saved_rule_accepts_of_another_run_what_is_as_sure(run: Path, tmp_path
     stranger = written_run(tmp_path / "stranger", RUBRIC, cases(110, 500), {"jury": changed})
     with pytest.raises(VenireError, match="another jury: seat w changed"):
         apply_rule(stranger, rule)
+
+
+def heard(*rounds: dict[str, object]) -> Transcript:
+    """By round, what each juror gave `clear`; None is an abstention."""
+    steps = [
+        [abstained(juror, "clear", round=number) if value is None else cast(juror, {"clear": value}, round=number, purpose="blind" if number == 1 else "revision") for juror, value in by_juror.items()]
+        for number, by_juror in enumerate(rounds, 1)
+    ]  # fmt: skip
+    return transcript_of(*steps, seats=("x", "y")).with_stop(Stop(reason="complete"))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "tolerance", "way"),
+    [
+        ([{"x": 3, "y": 3}], 0.0, "unanimous at once"),
+        ([{"x": 3, "y": 4}], 0.0, "split"),
+        ([{"x": 3, "y": 4}], 1.0, "unanimous at once"),
+        ([{"x": 3, "y": 5}, {"y": 3}], 0.0, "converged"),
+        ([{"x": 3, "y": 3}, {"y": 5}], 0.0, "split"),
+        ([{"x": 3, "y": 3}, {"y": 5}, {"y": 3}], 0.0, "unanimous at once"),
+        ([{"x": None, "y": None}], 0.0, "hung"),
+    ],
+)
+def test_how_a_deliberation_went_is_told_by_first_votes_and_last(
+    rounds: list[dict[str, object]], tolerance: float, way: str
+) -> None:
+    jury = Jury.model_validate({"name": "j", "protocol": "panel", "quorum": 1, "seats": [{"name": name, "model": "scripted/none"} for name in "xy"]})  # fmt: skip
+    transcript = heard(*rounds)
+    outcome = verdict(transcript, RUBRIC, jury, count="median").outcomes["clear"]
+
+    assert deliberation_way(transcript, "clear", outcome, tolerance) == way

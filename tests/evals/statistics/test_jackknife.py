@@ -20,6 +20,7 @@ from venire.evals.statistics.gate import SQUARED, interval_refusal
 from venire.evals.statistics.icc import F_WARNING, FORMS, icc
 from venire.evals.statistics.jackknife import Jackknife
 from venire.evals.statistics.matrix import Matrix, matrix
+from venire.evals.statistics.roc import roc_auc
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 FISHER = {
@@ -216,3 +217,17 @@ def test_a_matrix_of_words_has_the_gate_too() -> None:
     grid = matrix(long_table([["yes", "yes"]] * 36 + [["no", "no"]] * 4))
 
     assert "depart from their most common value together on 4 of 40 cases" in fleiss_kappa(grid).note
+
+
+def test_of_cases_that_are_the_same_one_is_left_out_at_a_time() -> None:
+    """Two columns of few values are counted by kind: the area without one of a kind still has the others."""
+    rng = np.random.default_rng(1)
+    actual = rng.integers(0, 2, 30)
+    score = np.clip(actual + rng.integers(0, 4, 30), 0, 3)
+    table = long_table(np.column_stack([score, actual]).astype(float))
+    found = roc_auc(table, raters=("r0", "r1"))
+    left_out = np.array(
+        [roc_auc(table[table["case"] != f"c{n}"], raters=("r0", "r1")).value for n in range(30)]
+    )
+
+    assert found.se == pytest.approx(np.sqrt(29 / 30 * ((left_out - left_out.mean()) ** 2).sum()))
