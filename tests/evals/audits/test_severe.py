@@ -147,6 +147,22 @@ def test_most_jurors_are_more_than_half_and_pairs_fail_together_where_both_do(si
         assert pair["p"] == pytest.approx(hypergeom(30, one.sum(), two.sum()).sf((one & two).sum() - 1))
 
 
+@pytest.mark.parametrize(("together", "most", "p"), [(True, 12, 1 / 201), (False, 0, 1.0)])
+def test_the_data_are_one_of_the_deals_that_they_are_held_against(
+    together: bool, most: int, p: float
+) -> None:
+    """Three jurors fail on the same twelve cases of two hundred, or each on twelve of its own."""
+    scores = np.full((200, 3), 2.0)
+    for juror in range(3):
+        scores[np.arange(12) + (0 if together else 12 * juror), juror] = 4.0
+    cast = [votes("jury", f"j{number}", scores[:, number]) for number in range(3)]
+    world = evidence(SAFE, arms=[ratings("jury", scores.mean(axis=1))], people=[ratings("Ana", np.ones(200))], ballots=cast)  # fmt: skip
+    (found,) = failing_juries(lay_marks(world), Severity(), Draws(0, 200)).to_dict("records")
+
+    assert (found["most"], found["p"]) == (most, pytest.approx(p))
+    assert found["low"] <= found["expected"] <= found["high"]
+
+
 def test_two_arms_are_told_apart_by_the_cases_on_which_one_alone_fails() -> None:
     one, two = np.array([4.0] * 9 + [2.0] * 11), np.array([2.0] * 2 + [4.0] * 8 + [2.0] * 10)
     world = evidence(

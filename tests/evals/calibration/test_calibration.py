@@ -266,6 +266,21 @@ def test_more_labels_lower_the_error_and_enough_is_said() -> None:
     assert 10 < (enough(curve) or 0) < 160
 
 
+def test_a_learning_curve_ends_at_the_cases_that_every_fold_has_outside_it() -> None:
+    """Of 61 cases one fold holds thirteen and the others twelve."""
+    assert learning_curve(jury_of_three(2, 61), seed=0, repeats=2)["cases"].iloc[-1] == 48
+
+
+def test_in_the_learning_curve_a_juror_counts_once_however_often_it_was_asked() -> None:
+    votes, people = harsh_jury(6, 60)
+    first, second, third = votes.values()
+    cast = {"judge#1": first, "judge#2": second, "ana": third}
+    done = cross_validate(labelled_scores(jury_evidence({"accurate": cast}, {"accurate": people}), "jury"))
+
+    error = learning_curve(done, seed=0, repeats=2)["rmse"].iloc[-1]
+    assert error == pytest.approx(rmse(done.scores["after"], done.scores["people"]))
+
+
 @pytest.mark.parametrize(
     ("errors", "cases"),
     [((1.5, 1.02, 1.01, 1.0), 15), ((1.5, 1.01, 1.3, 1.0), None), ((1.5, 1.3, 1.03, 1.0), None), ((0.9, 0.95, 1.0, 1.0), 10)],

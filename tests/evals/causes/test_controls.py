@@ -176,17 +176,17 @@ def test_shares_have_the_jackknifes_interval_over_cases() -> None:
 
 
 def test_who_is_necessary_and_who_is_sufficient_by_hand() -> None:
-    """Of four moves after reading `w`, one is made without it; with it alone three are, and one when asked alone."""
+    """Of four moves after reading `w`, one is made without it; with it alone all four are, and one when asked alone."""
 
     def row(case: str, after: int, without: int, only: int, alone: int) -> Controls:
         plain = _exposure(case, after, alone, 0, 0)
         return plain._replace(draws={**plain.draws, "without w": (without,), "only w": (only,)})
 
-    rows = [row("c1", 2, 2, 2, 1), row("c2", 2, 1, 2, 0), row("c3", 2, 1, 2, 0), row("c4", 2, 1, 1, 0), row("c5", 1, 1, 1, 0)]  # fmt: skip
+    rows = [row("c1", 2, 2, 2, 1), row("c2", 2, 1, 2, 0), row("c3", 2, 1, 2, 0), row("c4", 2, 1, 2, 0), row("c5", 1, 1, 1, 0)]  # fmt: skip
     (found,) = sources(rows)
 
     assert (found.name, found.exposures) == ("w", 5)
-    assert found.necessary.value == pytest.approx(3 / 4) and found.sufficient.value == pytest.approx(2 / 4)
+    assert found.necessary.value == pytest.approx(3 / 4) and found.sufficient.value == pytest.approx(3 / 4)
     moved, without = np.array([1, 1, 1, 1, 0]), np.array([1, 0, 0, 0, 0])
     left_out = ((4 - moved) - (1 - without)) / (4 - moved)
     error = np.sqrt(4 / 5 * ((left_out - left_out.mean()) ** 2).sum())

@@ -122,3 +122,15 @@ def test_between_two_kinds_that_lie_apart_every_cut_is_as_good_and_a_score_on_it
     report = threshold_report(scores, scores == 1, np.arange(6), fixed=1.0, draws=Draws(0, 20))
 
     assert report.threshold == 0.5 and report.fixed.counts == (3, 0, 0, 3)
+
+
+def test_what_wrong_answers_cost_is_counted_by_hand() -> None:
+    """Fixed at 0.5 two of eight are a wrong yes, and one is a wrong no."""
+    scores = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1])
+    truth = np.array([True, True, False, False, True, False, False, False])
+    found = threshold_report(scores, truth, np.arange(8), costs=Costs(3.0, 10.0), fixed=0.5, number=4)
+
+    assert found.fixed.counts == (2, 2, 1, 3)
+    assert found.fixed.cost == pytest.approx((3 * 2 + 10 * 1) / 8)
+    assert threshold_report(scores, truth, np.arange(8), fixed=0.6, number=4).fixed.counts == (2, 2, 1, 3)
+    assert threshold_report(scores, truth, np.arange(8), fixed=0.7, number=4).fixed.counts == (2, 1, 1, 4)

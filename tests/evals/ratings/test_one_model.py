@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 
 from venire.evals.ratings.folds import cluster_numbers, clusters, fold_numbers, folds, groups_in
 from venire.evals.ratings.pooling import pooling, upright
+from venire.evals.ratings.preferences import load_preferences
 from venire.evals.ratings.question import Question, assumed_question
 from venire.evals.ratings.reference import RULES, reference
 from venire.evals.statistics.draws import Draws
@@ -142,3 +145,20 @@ def test_draws_start_at_the_seed_every_time() -> None:
     assert draws.rng().random() == draws.rng().random()
     assert draws.bootstrap().resamples == 50
     assert Draws() == Draws(0, 1000)
+
+
+def test_a_preference_keeps_who_was_shown_first_and_by_how_much_the_first_is_longer(tmp_path: Path) -> None:
+    rows = [
+        {"case": "a", "first": "x", "second": "y", "preference": 1, "output_1": "four", "output_2": "longest"},
+        {"case": "b", "first": "x", "second": "y", "preference": "y", "order": "ba", "output_1": "four", "output_2": "a"},
+        {"case": "c", "first": "x", "second": "y", "preference": 1.25},
+        {"case": "d", "first": "x", "second": "y", "preference": "tie"},
+        {"case": "e", "first": "x", "second": "y", "preference": ""},
+    ]  # fmt: skip
+    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found, lost = load_preferences(tmp_path / "p.jsonl")
+
+    assert lost == 1 and found["case"].tolist() == list("abcd")
+    assert found["share"].tolist() == [1.0, 0.0, 0.75, 0.5]
+    assert found["swapped"].tolist() == [False, True, False, False]
+    assert found["length"].tolist()[:2] == [-3.0, 3.0] and found["length"].isna().tolist()[2:] == [True, True]

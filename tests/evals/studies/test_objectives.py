@@ -474,3 +474,17 @@ def test_the_table_of_choices_has_the_numbers_of_its_arms() -> None:
     measures = choices.measures
     assert measures["arm"].tolist() == ["chosen", "best jury", "best single judge"]
     assert measures["spearman"].tolist() == measures["objective"].tolist() == [0.6, 0.8, 0.7]
+
+
+def test_the_mean_over_attributes_is_of_those_on_which_the_objective_is_defined() -> None:
+    """On the second attribute people always say the same, so that nothing can be ranked there."""
+    rng = np.random.default_rng(9)
+    truth = np.concatenate([rng.normal(size=12), np.full(8, 2.0)])
+    votes = truth[:, None] + rng.normal(size=(20, 2))
+    seen = ScoredVotes(votes, truth, np.repeat([0, 1], [12, 8]), np.arange(20), (AnswerScale.of(ONE_TO_FIVE),) * 2)  # fmt: skip
+    spearman = [pd.Series(column[:12]).corr(pd.Series(truth[:12]), method="spearman") for column in votes.T]
+
+    assert seen.scores(votes.T, OBJECTIVES["spearman"]) == pytest.approx(spearman)
+    errors = np.abs(votes - truth[:, None])
+    both = -(errors[:12].mean(axis=0) + errors[12:].mean(axis=0)) / 2
+    assert seen.scores(votes.T, OBJECTIVES["mae"]) == pytest.approx(both)

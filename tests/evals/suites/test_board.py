@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import venire
-from scipy.stats import ttest_1samp
+from scipy.stats import ttest_1samp, ttest_ind
 from shared_data import shared_file
 
 from venire import VenireError
@@ -330,3 +330,24 @@ def test_the_detectable_effect_rests_on_the_cases_that_a_pair_shares() -> None:
     both = board_effect({"one": found, "two": found})
     assert both is not None and both.n == 10 and both.mean == pytest.approx(found.mean / math.sqrt(2))
     assert scenario_effect(cases[["x"]]) is None and board_effect({}) is None
+
+
+def test_a_difference_is_the_paired_t_and_on_the_macro_average_welchs() -> None:
+    """The mean of two scenarios' gaps is half the difference of the one's and the other's turned round."""
+    rng = np.random.default_rng(4)
+    sizes = {"long": 40, "short": 7}
+    cases = {name: pd.DataFrame({"a": rng.random(n), "b": rng.random(n) * 0.8}) for name, n in sizes.items()}
+    macro, *parts = system_differences(cases, whole=True)
+    gaps = [frame["a"] - frame["b"] for frame in cases.values()]
+
+    for part, gap in zip(parts, gaps, strict=True):
+        theirs = ttest_1samp(gap, 0)
+        low, high = theirs.confidence_interval(0.95)
+        found = part.estimate
+        assert (found.value, found.p, found.low, found.high) == pytest.approx((gap.mean(), theirs.pvalue, low, high))  # fmt: skip
+    welch = ttest_ind(gaps[0], -gaps[1], equal_var=False)
+    low, high = welch.confidence_interval(0.95)
+    assert macro.estimate.p == pytest.approx(welch.pvalue)
+    assert (macro.estimate.low, macro.estimate.high) == pytest.approx((low / 2, high / 2))
+    assert macro.estimate.value == pytest.approx((gaps[0].mean() + gaps[1].mean()) / 2)
+    assert macro.p_holm == macro.estimate.p

@@ -165,6 +165,12 @@ def test_five_targets_are_tried_and_a_random_one_is_their_mean() -> None:
     assert found.baselines["random"] == pytest.approx(np.mean([6, 5, 4, 3, 2]) / 21)
 
 
+def test_a_case_without_a_target_offers_no_constant() -> None:
+    found = scored_scenario(scenario(score="exact", answer={"kind": "text"}), cases("a", None, None, "b"), {})
+
+    assert found.constant == "a" and found.baselines == {"constant": 0.5, "random": 0.5}
+
+
 def test_choices_of_the_cases_own_are_all_tried() -> None:
     own = [{"options": {"A": "one", "B": "two"}}, {"options": {"A": "one", "C": "three"}}, {"options": {"A": "one", "C": "three"}}]  # fmt: skip
     asked = cases("B", "C", "C", columns=own)
