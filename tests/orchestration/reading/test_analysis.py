@@ -22,6 +22,7 @@ from planted_run import (
 from written_transcripts import abstained, cast, transcript_of
 
 from venire import Jury, Store, Verdict, deliberate_sync
+from venire.agents.cost import Receipt
 from venire.agents.orchestrator import Finding
 from venire.orchestration.reading.analysis import (
     Census,
@@ -271,6 +272,74 @@ def test_a_census_of_one_deliberation_counted_by_hand() -> None:
     twice.merge(census)
     twice.merge(census)
     assert twice.counts("moved") == [("a", 2)] and twice.splits() == [census.splits()[0]._replace(n=2)]
+
+
+def test_versions_and_leanings_are_the_models_that_answered() -> None:
+    """Where an alternate answers for a seat, its version is not the seat's model's, and its leaning is its own."""
+    own, alternate = Receipt(versions=("v1",)), Receipt(versions=("w9",), by="mz")
+    votes = [
+        cast("a", {"accurate": 5}, spent=own),
+        cast("b", {"accurate": 1}, spent=alternate),
+        cast("b#2", {"accurate": 1}, purpose="repeat", spent=own),
+    ]
+    transcript = transcript_of(votes, seats=("a", "b")).with_stop(Stop(reason="complete"))
+    jury = Jury.model_validate(
+        {"name": "j", "seats": [{"name": name, "model": f"m{name}"} for name in "ab"], "quorum": 2}
+    )
+    census = Census()
+    census.add(count_verdict(transcript, RUBRIC, jury, count="median"), RUBRIC, jury, ())
+
+    assert {key[1:] for key in census.sums if key[0] == "version"} == {("a", "v1"), ("b", "v1")}
+    assert [(share.name, share.n) for share in census.leanings("model")] == [("ma", 1), ("mb", 1), ("mz", 1)]
+    assert {share.name for share in census.leanings("persona")} == {"none"}
+    assert census.total("spent", "calls") == 0 and census.number("unpriced") == 0
+
+
+OURS, NEW, OTHER = {"ours": "source"}, {"new": "source"}, {"other": "source"}
+
+
+@pytest.mark.parametrize(
+    ("challenge", "answer", "test"),
+    [
+        (None, None, "unchallenged"),
+        ((5, {}), (5, OTHER), "empty challenge"),
+        ((5, {"made up": None}), (5, OTHER), "empty challenge"),
+        ((5, OURS), (5, OTHER), "empty challenge"),
+        ((5, NEW), (5, {}), "brushed aside"),
+        ((5, NEW), (5, OURS), "brushed aside"),
+        # Repeating the words that were shown against it is no new evidence for it.
+        ((5, NEW), (5, NEW), "brushed aside"),
+        ((5, NEW), (5, {"made up": None}), "brushed aside"),
+        ((5, NEW), (5, OTHER), "held"),
+        ((5, NEW), (4, OTHER), "overturned"),
+        ((4, NEW), (5, OTHER), "overturned"),
+    ],
+)
+def test_what_became_of_an_agreement_goes_by_evidence_that_was_new(
+    challenge: tuple[int, dict[str, str | None]] | None,
+    answer: tuple[int, dict[str, str | None]] | None,
+    test: str,
+) -> None:
+    steps = [[cast("a", {"organized": 5}, quotes=OURS), cast("b", {"organized": 5}, quotes={"lost": None})]]
+    if challenge and answer:
+        steps += [
+            [cast("b", {"organized": challenge[0]}, round=2, purpose="challenge", quotes=challenge[1])],
+            [cast("a", {"organized": answer[0]}, round=2, purpose="revision", quotes=answer[1])],
+        ]
+    (found,) = instant_agreements(transcript_of(*steps), RUBRIC)
+
+    assert (found.test, found.value, found.jurors, found.entries) == (test, 5, ("a", "b"), ("1/a", "1/b"))
+    assert (found.quoted, found.misquoted) == (1, 1)
+    assert found.premature is (test in ("unchallenged", "empty challenge", "brushed aside"))
+
+
+@pytest.mark.parametrize(
+    "votes", [{"a": 4, "b": 4}, {"a": 5}, {"a": 5, "b": 4}, {"a": 5, "b": "not_applicable"}]
+)
+def test_no_instant_agreement_in_the_middle_alone_or_apart(votes: dict[str, object]) -> None:
+    entries = [cast(name, {"organized": value}) for name, value in votes.items()]  # type: ignore[dict-item]
+
+    assert instant_agreements(transcript_of(entries), RUBRIC) == ()
 
 
 def test_one_heavy_flag_comes_before_any_number_of_lighter_ones() -> None:
