@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkout import ROOT
@@ -12,7 +14,7 @@ from openai_server import ProviderServer, jury_of
 from run_files import write_run
 
 from venire.agents.budget import Budget
-from venire.agents.cost import Cost, Price, load_prices
+from venire.agents.cost import Cost, Price, Receipt, load_prices
 from venire.agents.model import Reply, Usage
 from venire.rubrics.errors import InvalidFile, VenireError
 
@@ -26,6 +28,51 @@ def test_prompt_completion_and_cached_tokens_each_have_their_price() -> None:
 
 def test_cached_tokens_cost_as_much_as_others_unless_it_is_said() -> None:
     assert Price(prompt=1.0, completion=0.0).usd(Usage(prompt=1000, cached=600)) == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(("cached", "most"), [(None, 0.0028), (0.5, 0.0028), (2.0, 0.0028), (5.0, 0.0058)])
+def test_the_most_that_a_call_may_cost_takes_every_token_at_its_dearest(
+    cached: float | None, most: float
+) -> None:
+    price = Price(prompt=2.0, completion=8.0, cached=cached)
+
+    assert price.most_usd(1000, 100) == pytest.approx(most)
+    half = price.in_batches
+    assert half.most_usd(1000, 100) == pytest.approx(most / 2) and (half.cached is None) is (cached is None)
+
+
+def receipt(usd: float | None, seconds: float, *calls: str, **fields: Any) -> Receipt:
+    return Receipt(calls=calls, prompt=7, completion=5, cached=3, usd=usd, seconds=seconds, estimated=1, implausible=1, **fields)  # fmt: skip
+
+
+def test_receipts_add_up_one_after_the_other_or_side_by_side_and_unknown_stays_unknown() -> None:
+    one, two = (
+        receipt(0.5, 2.0, "k1", by="a", versions=("v",)),
+        receipt(0.25, 3.0, "k2", "k3", by="b", versions=("v", "w")),
+    )
+    beside, then = one.beside(two), one.then(two)
+
+    assert (beside.seconds, then.seconds, then.by) == (3.0, 5.0, "b")
+    for both in (beside, then):
+        assert (both.usd, both.calls, both.versions) == (0.75, ("k1", "k2", "k3"), ("v", "w"))
+        assert (both.prompt, both.completion, both.cached, both.estimated, both.implausible) == (
+            14,
+            10,
+            6,
+            2,
+            2,
+        )
+    for unknown in (receipt(None, 1.0, "k4").beside(one), one.beside(receipt(None, 1.0, "k4"))):
+        assert unknown.usd is None and unknown.cost.usd is None
+    reply = Reply("x", Usage(1, 2, 1), usd=0.5, seconds=4.0, estimated="implausible", version="w")
+    more = one.plus("k9", reply)
+    assert (more.usd, more.seconds, more.calls, more.versions) == (1.0, 6.0, ("k1", "k9"), ("v", "w"))
+    assert (more.prompt, more.completion, more.cached, more.estimated, more.implausible) == (8, 7, 4, 2, 2)
+    assert one.plus("k9", Reply("x")).usd is None and Receipt().cost.usd == 0.0
+    total = Cost.total([one, two, receipt(None, 1.0, "k4")])
+    assert (total.calls, total.priced, total.known_usd, total.usd, total.tokens) == (4, 3, 0.75, None, 36)
+    assert Cost.of(reply) + Cost.of(Reply("y")) == Cost(2, Usage(1, 2, 1), 1, 0.5, 4.0, 1)
+    assert math.isnan(total.amount("usd")) and (total.amount("tokens"), total.amount("calls")) == (36, 4)
 
 
 def test_a_free_model_is_free_but_uncounted_tokens_are_not() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from written_transcripts import abstained, cast, transcript_of
 
-from venire import Court, Jury, Rubric, Transcript
+from venire import Court, Jury, Rubric, Stop, Transcript
 from venire.agents.budget import Budget, Meter
 from venire.agents.cost import Receipt
 from venire.agents.juror import Turn
-from venire.agents.orchestrator import Dispute
+from venire.agents.orchestrator import Decision, Dispute, Finding, Silence
 from venire.orchestration.bench import Bench
 from venire.orchestration.protocols.decompose_verify import _ballot, _batches
 from venire.orchestration.protocols.delphi import _one_round, feedback
@@ -24,12 +24,14 @@ from venire.orchestration.rounds import (
     challenge_effect,
     challenge_questions,
     challengers,
+    decide_open,
     everyone_asked,
     round_questions,
+    why_ended,
 )
 from venire.orchestration.transcript import Abstained, AnyEntry, Cast, Checked, Extracted, Ledger
 from venire.orchestration.worked_examples import ScoredCases
-from venire.rubrics.ballot import Quote
+from venire.rubrics.ballot import AbstainedAttribute, Quote
 from venire.rubrics.claim import Check, Claim, ClaimVerdict
 
 NAMES = ("x", "y", "z")
@@ -351,3 +353,94 @@ def test_a_verifier_abstains_as_a_whole_only_where_it_gave_no_verdict_at_all() -
     silent = ballot_of(*checked("not_addressed", "not_addressed"))
     assert isinstance(silent, Cast) and silent.ballot.abstained == ()
     assert "support" not in {vote.attribute for vote in silent.ballot.votes}
+
+
+class Chair:
+    """An orchestrator that gives one answer, and notes what it was asked."""
+
+    def __init__(self, answer: Decision | Silence) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, ...]] = []
+
+    async def decide(
+        self, brief: Any, undecided: Any, heard: Any, *, round: int, why: str
+    ) -> Decision | Silence:
+        self.asked.append(tuple(undecided))
+        assert {s.vote.attribute for s in heard} == set(undecided)
+        return self.answer
+
+
+def ended(answer: Decision | Silence, *, reached: str | None = None, among: Any = None, **fields: Any) -> tuple[Transcript, Chair]:  # fmt: skip
+    """How a deliberation ends whose jurors differ on x and y and agree on z."""
+    sitting = bench("a", "b", **fields)
+    chair = Chair(answer)
+    sitting._orchestrator = chair  # type: ignore[assignment]
+    sitting.meter._refused = reached
+    transcript = transcript_of(votes(a=(1, 2, 3), b=(5, 4, 3)))
+    brief: Any = SimpleNamespace(rubric=RUBRIC)
+    stop = Stop(reason="rounds")
+    return asyncio.run(decide_open(transcript, brief, sitting, stop, among)), chair
+
+
+FINDING = Finding(attribute="x", value=4, rationale="since", weighed=("a",))
+
+
+def test_what_is_open_is_decided_once_and_nothing_where_nothing_may_be_asked() -> None:
+    decided, chair = ended(Decision((FINDING,), Receipt()))
+    assert chair.asked == [("x", "y")] and [e.kind for e in decided.entries[2:]] == ["decision"]
+    assert decided.entries[-1].saw == ("1/a", "1/b")  # type: ignore[union-attr]
+    assert decided.stop == Stop(reason="rounds")
+    for unasked in (
+        {"reached": "max_usd"},
+        {"tolerance": 4},
+        {"among": ("z",)},
+    ):
+        left, chair = ended(Decision((FINDING,), Receipt()), **unasked)  # type: ignore[arg-type]
+        assert (chair.asked, len(left.entries), left.stop) == ([], 2, Stop(reason="rounds"))
+    _, chair = ended(Decision((), Receipt()), among=("y", "z"))
+    assert chair.asked == [("y",)]
+
+
+def test_an_orchestrator_that_could_not_decide_is_on_record_with_why() -> None:
+    spent = Receipt(calls=("k",))
+    silent, _ = ended(Silence("refused", "no", spent))
+    said = silent.entries[-1]
+    assert (said.kind, said.failed, said.spent) == ("said", "refused", spent) and silent.stop is not None
+    assert (silent.stop.reason, "refused" in silent.stop.detail) == ("rounds", True)
+    part = AbstainedAttribute(attribute="y", reason="out_of_scale", detail="9")
+    partly, _ = ended(Decision((FINDING,), spent, (part,)))
+    decision, said = partly.entries[-2:]
+    # What it cost is counted once.
+    assert (decision.kind, decision.spent, said.failed, said.spent) == (
+        "decision",
+        spent,
+        "out_of_scale",
+        Receipt(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "fields", "challenged", "reason"),
+    [
+        ({"a": (5,), "b": (5,)}, {}, (), "consensus"),
+        ({"a": (5,), "b": (5,)}, {}, ("x",), None),
+        ({"a": (5,), "b": (5,)}, {"limits": {"max_rounds": 1}}, ("x",), "consensus"),
+        ({"a": (5,), "b": (1,)}, {}, (), None),
+        ({"a": (5,), "b": (1,)}, {"tolerance": 4}, (), "consensus"),
+        ({"a": (5,), "b": (1,)}, {"limits": {"max_rounds": 1}}, (), "rounds"),
+        ({"a": (5,), "b": (1,)}, {"limits": {"max_turns": 2}}, (), "turns"),
+        ({"a": (5,)}, {"quorum": 2}, (), "complete"),
+    ],
+)
+def test_a_round_is_held_until_all_agree_unchallenged_or_a_limit_is_reached(
+    given: dict[str, tuple[Any, ...]], fields: dict[str, Any], challenged: tuple[str, ...], reason: str | None
+) -> None:
+    sitting = bench("a", "b", **fields)
+    brief: Any = SimpleNamespace(rubric=RUBRIC)
+    stop = why_ended(transcript_of(votes(**given)), brief, sitting, challenged, ("x",))
+
+    assert (stop and stop.reason) == reason
+    sitting.meter._refused = "max_tokens"
+    sitting.meter.limits = sitting.meter.limits.model_copy(update={"max_tokens": 9})
+    spent = why_ended(transcript_of(votes(**given)), brief, sitting, challenged, ("x",))
+    assert spent is not None and spent.reason == "budget"

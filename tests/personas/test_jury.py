@@ -1,10 +1,14 @@
-"""Juries: the models that the command line fills in, and only where the file left them open."""
+"""Juries: the models that the command line fills in, whose answers are whose, and what cannot sit."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from venire import Jury
+import pytest
+from pydantic import ValidationError
+
+from venire import Jury, Limits
+from venire.personas.jury import ModelSettings
 
 HERE, THERE = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
 
@@ -47,3 +51,122 @@ def test_the_orchestrators_own_model_stays(own: str) -> None:
     kept = bench({"model": own}).fill(model="server/m", base_url=HERE).orchestrator
 
     assert (kept.model, kept.base_url) == (own, HERE if own.startswith("server/") else None)
+
+
+def seats_of(*seats: dict[str, Any], **fields: Any) -> Jury:
+    made = [{"name": name, **seat} for name, seat in zip("abcdef", seats, strict=False)]
+    return Jury.model_validate({"name": "j", "seats": made, **fields})
+
+
+SAME: dict[str, Any] = {"model": "server/m"}
+
+
+@pytest.mark.parametrize(
+    ("seats", "fields", "starts"),
+    [
+        ((SAME, SAME, SAME), {"escalation": {"repeats": 1}}, (0, 1, 2)),
+        ((SAME, SAME), {"protocol": "panel", "repeats": 5}, (0, 5)),
+        ((SAME, SAME), {"escalation": {"repeats": 3}}, (0, 3)),
+        ((SAME, {"model": "server/n"}, SAME), {}, (0, 0, 2)),
+        ((SAME, {**SAME, "temperature": 0.5}), {}, (0, 0)),
+        ((SAME, {**SAME, "persona": "skeptic"}), {}, (0, 0)),
+        ((SAME, {**SAME, "seed": 1}), {}, (0, 0)),
+        ((SAME, {**SAME, "order": "fixed"}), {}, (0, 2)),
+        ((SAME, {**SAME, "first_repeat": 9}, SAME), {}, (0, 9, 4)),
+    ],
+)
+def test_seats_alike_in_all_but_their_names_have_answers_of_their_own(
+    seats: tuple[dict[str, Any], ...], fields: dict[str, Any], starts: tuple[int, ...]
+) -> None:
+    assert seats_of(*seats, **fields).first_repeats == starts
+
+
+def test_a_copy_with_other_seats_counts_their_repeats_anew() -> None:
+    open_seats = seats_of({}, SAME)
+    assert open_seats.first_repeats == (0, 0)
+    # Filled, both are the same model: they must not be given each other's answers.
+    assert open_seats.fill(model="server/m").first_repeats == (0, 2)
+
+
+def test_an_alternate_elsewhere_has_neither_the_address_nor_the_key_of_the_seats_model() -> None:
+    settings = ModelSettings(
+        model="server/m", base_url=HERE, api_key_env="KEY", context=9, temperature=0.5, alternates=("server/n", "openai/o")
+    )  # fmt: skip
+    near, far = settings.substitutes
+
+    assert (near.model, near.base_url, near.api_key_env, near.context) == ("server/n", HERE, "KEY", 9)
+    assert (far.model, far.base_url, far.api_key_env, far.context) == ("openai/o", None, None, None)
+    assert near.temperature == far.temperature == 0.5 and near.alternates == far.alternates == ()
+
+
+@pytest.mark.parametrize(("wait", "seconds"), [("90s", 90), ("2m", 120), ("36h", 129_600), ("2d", 172_800), ("1w", 604_800)])  # fmt: skip
+def test_a_person_is_waited_for_as_long_as_it_says(wait: str, seconds: float) -> None:
+    assert ModelSettings(model="person/ann", wait=wait).wait_seconds == seconds
+    assert ModelSettings(model="person/ann").wait_seconds is None
+    with pytest.raises(ValidationError, match="for persons only"):
+        ModelSettings(model="server/m", wait=wait)
+
+
+@pytest.mark.parametrize(
+    ("limits", "ends"),
+    [
+        ({}, True),
+        ({"max_rounds": None}, False),
+        ({"max_rounds": None, "max_tokens": 9}, False),
+        ({"max_rounds": None, "max_usd": 1}, False),
+        ({"max_rounds": None, "max_stalls": 1}, False),
+        ({"max_rounds": None, "max_turns": 1}, True),
+        ({"max_rounds": None, "max_seconds": 1}, True),
+    ],
+)
+def test_a_deliberation_that_nothing_ends_is_refused(limits: dict[str, Any], ends: bool) -> None:
+    if ends:
+        Limits.model_validate(limits)
+    else:
+        with pytest.raises(ValidationError, match="no limit ends the deliberation"):
+            Limits.model_validate(limits)
+
+
+@pytest.mark.parametrize(
+    ("fields", "votes"),
+    [
+        ({}, 2),
+        ({"protocol": "panel", "repeats": 3}, 6),
+        ({"protocol": "single", "repeats": 3}, 6),
+        ({"protocol": "orchestrated", "repeats": 3}, 2),
+    ],
+)
+def test_a_quorum_can_be_no_more_than_the_votes_that_can_be_cast(fields: dict[str, Any], votes: int) -> None:
+    assert seats_of(SAME, SAME, quorum=votes, **fields).quorum == votes
+    with pytest.raises(ValidationError, match=f"only {votes} can be cast"):
+        seats_of(SAME, SAME, quorum=votes + 1, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"seats": [{"name": "a"}, {"name": "a"}]}, "two seats are named"),
+        ({"seats": [{"name": "orchestrator"}]}, "not a juror's name"),
+        ({"seats": [{"name": "clerk"}]}, "not a juror's name"),
+        ({"weights": {"z": 1}}, "no seat named 'z'"),
+        ({"debate": {"high": "a", "low": "a"}}, "cannot argue both sides"),
+        ({"debate": {"high": "a", "low": "z"}}, "no seat named 'z'"),
+        ({"escalate_to": "people"}, "every case"),
+        ({"count": "best"}, "no counting rule named"),
+        ({"protocol": "talk"}, "no protocol named"),
+    ],
+)
+def test_a_jury_that_cannot_sit_is_refused(fields: dict[str, Any], problem: str) -> None:
+    whole = {"name": "j", "seats": [{"name": "a"}, {"name": "b"}], **fields}
+    with pytest.raises(ValidationError, match=problem):
+        Jury.model_validate(whole)
+
+
+def test_a_jury_heard_again_is_named_for_it_and_known_by_its_first_name() -> None:
+    jury = seats_of(SAME, SAME)
+    again = jury.heard_again(3)
+
+    assert (again.name, again.hearing, again.first_name, jury.first_name) == ("j-r3", 3, "j", "j")
+    assert "hearing" not in jury.model_dump() and again.model_dump()["hearing"] == 3
+    assert seats_of(SAME).single_judge and seats_of(SAME, SAME, protocol="single").single_judge
+    assert not jury.single_judge
