@@ -14,11 +14,12 @@ from venire import Court, Jury, Rubric, Stop, Transcript
 from venire.agents.budget import Budget, Meter
 from venire.agents.cost import Receipt
 from venire.agents.juror import Turn
-from venire.agents.orchestrator import Decision, Dispute, Finding, Silence
+from venire.agents.orchestrator import Decision, Dispute, Finding, Moderation, Silence
 from venire.orchestration.bench import Bench
 from venire.orchestration.protocols.decompose_verify import _ballot, _batches
 from venire.orchestration.protocols.delphi import _one_round, feedback
 from venire.orchestration.protocols.escalate import Savings, savings, split_on, unsure_of
+from venire.orchestration.protocols.moderated import _moderation, _pending
 from venire.orchestration.rounds import (
     address_disputes,
     challenge_effect,
@@ -444,3 +445,39 @@ def test_a_round_is_held_until_all_agree_unchallenged_or_a_limit_is_reached(
     sitting.meter.limits = sitting.meter.limits.model_copy(update={"max_tokens": 9})
     spent = why_ended(transcript_of(votes(**given)), brief, sitting, challenged, ("x",))
     assert spent is not None and spent.reason == "budget"
+
+
+def test_a_consensus_that_is_declared_is_pending_no_more_and_one_that_is_none_stays_disputed() -> None:
+    sitting = bench("a", "b")
+    brief: Any = SimpleNamespace(rubric=RUBRIC)
+    first = votes(a=(1, 4, 3), b=(5, 4))
+    transcript = transcript_of(first)
+    # z has one vote: too few to agree or differ.
+    assert _pending(transcript, brief, sitting) == ("x", "y")
+    declared = transcript_of(first, [Ledger(round=2, disputes=(), author="orchestrator", declared=("y",))])
+    assert _pending(declared, brief, sitting) == ("x",)
+
+    class Moderator:
+        async def moderate(
+            self, brief: Any, pending: Any, heard: Any, *, round: int, replan: bool
+        ) -> Moderation | Silence:
+            assert (tuple(pending), round, replan) == (("x", "y"), 1, False)
+            return answer
+
+    sitting._orchestrator = Moderator()  # type: ignore[assignment]
+    dispute = Dispute(attribute="y", dispute="D.", question="Q?", to=("a",))
+    answer: Moderation | Silence = Moderation((dispute,), ("x", "y"), Receipt(calls=("k",)))
+    ledger = asyncio.run(_moderation(transcript, brief, sitting, ("x", "y"), 2))
+    assert (ledger.declared, [(d.attribute, d.to) for d in ledger.disputes]) == (("y",), [("x", ("a", "b"))])
+    assert "x" in ledger.note and (ledger.author, ledger.spent.calls, ledger.saw) == (
+        "orchestrator",
+        ("k",),
+        ("1/a", "1/b"),
+    )
+    answer = Silence("refused", "no", Receipt())
+    silent = asyncio.run(_moderation(transcript, brief, sitting, ("x", "y"), 2))
+    assert (silent.author, silent.failed, [d.attribute for d in silent.disputes]) == (
+        "code",
+        "refused",
+        ["x"],
+    )

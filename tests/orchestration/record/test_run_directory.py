@@ -462,3 +462,20 @@ def test_an_arm_is_another_by_what_can_change_an_answer(
     assert (arm_fingerprint(now) != arm_fingerprint(made)) is another
     assert bool(manifest_changes(made, now)) is another
     assert manifest_changes(made, made) == []
+
+
+def test_no_key_in_an_address_is_part_of_what_is_stored_of_an_arm(tmp_path: Path, rubric: Rubric) -> None:
+    secret = "https://me:hunter2@h/v1?api_key=swordfish&x=1"
+    fields = {
+        "seats": [{"name": "a", "model": "server/a", "base_url": secret}, {"name": "b", "model": "server/b"}],
+        "orchestrator": {"model": "server/c", "base_url": secret},
+    }
+    in_run(tmp_path, lambda store: sit(store, rubric, **fields))
+
+    ((stored,),) = rows(tmp_path, "SELECT manifest FROM arms")
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"hunter2" not in kept and b"swordfish" not in kept
+    jury = json.loads(stored)["jury"]
+    masked = "https://***@h/v1?api_key=***&x=1"
+    assert [seat["base_url"] for seat in jury["seats"]] == [masked, None]
+    assert jury["orchestrator"]["base_url"] == masked
