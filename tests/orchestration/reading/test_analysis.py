@@ -246,7 +246,11 @@ def test_leanings_are_turned_where_low_is_better(tmp_path: Path) -> None:
 
 def test_a_census_of_one_deliberation_counted_by_hand() -> None:
     """`a` comes down to `c`, having read it; `b` is told to argue high, which is nobody's mind changed; `d` gives nothing."""
-    first = [cast("a", {"accurate": 5}), cast("b", {"accurate": 1}), cast("c", {"accurate": 3})]
+    first = [
+        cast("a", {"accurate": 5, "organized": 4}),
+        cast("b", {"accurate": 1}),
+        cast("c", {"accurate": 3}),
+    ]
     later = [
         cast("a", {"accurate": 3}, round=2, purpose="revision", saw=("1/b", "1/c")),
         cast("b", {"accurate": 5}, round=2, purpose="challenge", saw=("1/a",)),
@@ -266,6 +270,8 @@ def test_a_census_of_one_deliberation_counted_by_hand() -> None:
     assert census.counts("moved") == [("a", 1)]
     assert [(share.name, share.value) for share in census.splits()] == [("accurate", 1.0)]
     assert [(number, share.value) for number, share in census.curve("accurate")] == [(1, 1.0), (2, 0.5)]
+    # One vote is neither apart nor together.
+    assert census.curve("organized") == []
     assert [(flow.mover, flow.credit) for flow in census.flows()] == [("a", 0.5), ("a", 0.5)]
     assert census.total("spent", "abstentions") == 1 and census.total("spent", "rounds") == 2
     twice = Census()
