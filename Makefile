@@ -39,9 +39,10 @@ types: $(VENV)/.test | .editable/venire
 unit: export PYTHONDONTWRITEBYTECODE :=
 # Threads of OpenBLAS that wait for each other take more time than the small matrices of the tests.
 unit: export OPENBLAS_NUM_THREADS := 1
+# SCRATCH is an empty folder for the tests' files, where not in the system's own.
 # Of schemathesis a test calls the command: its plug-in would be loaded by every worker for nothing.
 unit: $(VENV)/.test $(HOSTS)/.ready
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -p no:schemathesis
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -p no:schemathesis $(if $(SCRATCH),--basetemp=$(SCRATCH))
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "venire needs Python 3.11 or newer: make PYTHON=python3.11"; exit 2; }

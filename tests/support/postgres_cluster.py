@@ -66,7 +66,7 @@ class Cluster:
         shutil.rmtree(self.folder)
 
     def start(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder} -c fsync=off"
         log = self.folder / "log"
         self._run("pg_ctl", "-D", self.folder / "data", "-l", log, "-o", options, "-w", "start")
 
