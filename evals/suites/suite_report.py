@@ -45,8 +45,8 @@ def system_costs_figure(systems: pd.DataFrame) -> Figure:
         systems: Columns `system`, `usd`, `win_rate`, `dominated`; every number known.
     """
     low, high = padded_range(systems["win_rate"].tolist())
-    limit = max(systems["usd"].max(), 1e-9) * 1.25
-    y = number_axis(max(0.0, low), min(1.0, high), about=6, title="win rate", lines=True)
+    limit = systems["usd"].max() * 1.25 or 1.0
+    y = number_axis(max(0.0, low), high, about=6, title="win rate", lines=True)
     panel = Panel(number_axis(0.0, limit, about=6, title="dollars"), y, 500, 280)
     front = systems[~systems["dominated"]].sort_values("usd")
     for (usd, rate), (next_usd, next_rate) in pairwise(zip(front["usd"], front["win_rate"], strict=True)):
