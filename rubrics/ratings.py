@@ -36,6 +36,8 @@ _PERSON = re.compile(
     r"^(r|rater|reviewer|annotator|expert|judge|reader|dr)[ ._-]?\d+$",
     re.IGNORECASE,
 )
+_NOUN = re.compile(r"(ness|ility|ivity|tion|sion|ment|acy|ism|heit|keit|ung|tat|dade|cao|cion)$")
+"""How nouns for qualities end, and names of people do not."""
 OVERALL = "overall quality"
 """What is scored where columns are named by people alone."""
 
@@ -205,8 +207,12 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
     """Columns of scores in two parts of which either may be the person's."""
     for form, usual in _BY_PERSON:
         parts = _parts(names, form)
-        if usual is None and _is_grid(parts) and _person_side(parts, usual) is None:
-            return tuple(parts)
+        if _is_grid(parts) and _person_side(parts, usual) is None:
+            sides = [{plain_name(part[side]) for part in parts.values()} for side in (0, 1)]
+            varied = [side for side in sides if len(side) > 1]
+            known = any(QUALITY.search(part) for side in varied for part in side)
+            if not known or (usual is None and len(varied) > 1):
+                return tuple(parts)
     names = without_aggregates(names)
     words = _parts(names, re.compile(r"(.+) (\S+)"))
     heads, tails = ({plain_name(part[side]) for part in words.values()} for side in (0, 1))
@@ -217,7 +223,8 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
     ):
         return tuple(words)
     if len(names) > 1 and all(re.fullmatch(r"[^\W\d_]+", name) and name[0].isupper() for name in names):
-        return () if any(QUALITY.search(plain_name(name)) for name in names) else tuple(names)
+        known = any(QUALITY.search(plain_name(name)) or _NOUN.search(plain_name(name)) for name in names)
+        return () if known else tuple(names)
     numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
     return (
         tuple(numbered)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, get_args
 
-from .sheet_scores import COUNTED, QUALITY, is_form_status, is_scores, plain_name, without_scale
+from .sheet_scores import COUNTED, MEASURED, QUALITY, is_form_status, is_scores, plain_name, without_scale
 
 Role = Literal[
     "id",
@@ -60,7 +60,7 @@ NAMES: Mapping[Role, str] = {
     "gruppe|patientin|groupe|grupo|paciente",
     "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
-    "rater": "rater|rated by|reviewer|evaluator|evaluated by|coder|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
+    "rater": "rater|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
     "arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
 _ENDINGS: Sequence[tuple[str, Role]] = sorted(
@@ -82,9 +82,12 @@ _MADE = re.compile(
     r"\b(ai|generated|gpt|chatgpt|llm|model|bots?|chatbot|assistant|candidate|draft|machine|mt|predicted|ki|ia|entwurf|genere|generado|gerado)\b"
 )
 """Words in the name of a text that a system wrote."""
+_HEAD = re.compile(r" (?:of|for|to|from|by|des|der|du|de|do|da|von|vom) ")
+_COMPOUND = re.compile(r"(brief|bericht|text|notiz|befund|protokoll)$")
 _KNOWN_GOOD = re.compile(r"\b(reference|gold|expected|ideal|ground truth|target|referenz|referencia)\b")
 _ID_ENDINGS = ("id", "no", "nr", "number", "code", "key")
 _SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
+    ("rater", ("rater", "reviewer", "annotator", "evaluator", "assessor", "grader", "initials", "username")),
     ("system", ("system", "model", "bot", "assistant", "engine", "vendor", "author", "writer")),
 )
 """Names of short cells with which a longer name may end, such as `Ticket No.` or `Which bot?`."""
@@ -101,7 +104,8 @@ _COMMENT = re.compile(
     r"commentaires?|remarques?|comentarios?|observaciones|observacoes|justificacion|justificativa)\b|"
     r"\b(rater|reviewer|annotator|evaluator|assessor|judge)s?\b.*\bnotes?\b"
 )
-_CODE = re.compile(r"https?://\S+|\S+@\S+|[\d\s:./+TZ-]+(?:[AaPp][Mm])?|[\w-]*\d[\w-]*")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+_CODE = re.compile(r"https?://\S+|\S+@\S+|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.{0,24}|[\w-]*\d[\w-]*")
 """A date, an address or a key: long, but no text."""
 
 
@@ -144,8 +148,9 @@ def guess_columns(
             roles[match] = role
     roles |= _guess_texts({column: cells[column] for column in columns if column not in roles})
     texts = next((cells[column] for column, role in roles.items() if role == "output"), [])
+    system = next((cells[column] for column, role in roles.items() if role == "system"), [""] * len(rows))
     free = [name for name in columns if name not in roles]
-    if key := _guess_id(free, cells, texts):
+    if key := _guess_id(free, cells, texts, system):
         roles[key] = "id"
     for role, endings in _SHORT_ENDINGS:
         free = [name for name in columns if name not in roles and not _is_text(cells[name])]
@@ -157,13 +162,17 @@ def guess_columns(
         group, first = next((c for c in columns if roles.get(c) == "group"), None), columns[0]
         if group is not None and _ends_with(group, ("id",)) and _tells_apart(cells[group], texts):
             roles[group] = "id"
-        elif first not in roles and _counts_rows(first, cells[first]):
+        elif first not in roles and (
+            _counts_rows(first, cells[first]) or _names_rows(first, cells[first], texts)
+        ):
             roles[first] = "id"
     if not attributes:
         scored = [
             c for c in columns
             if c not in roles and is_scores(c, cells[c]) and not _is_key(c) and not is_form_status(c, cells[c])
         ]  # fmt: skip
+        rater = next((cells[column] for column, role in roles.items() if role == "rater"), [])
+        scored = [c for c in scored if not _is_of_raters(c, cells[c], rater)]
         roles |= dict.fromkeys(without_aggregates(scored), "rating")
     return SheetColumns({column: roles.get(column, "kept") for column in columns})
 
@@ -196,15 +205,21 @@ def _guess_texts(cells: Mapping[str, Sequence[str]]) -> dict[str, Role]:
     return {**roles, **dict.fromkeys(judged[:1], "output")}
 
 
-def _guess_id(free: Sequence[str], cells: Mapping[str, Sequence[str]], texts: Sequence[str]) -> str | None:
-    """The column of ids: one so named, the first that has one id for each text."""
+def _guess_id(
+    free: Sequence[str], cells: Mapping[str, Sequence[str]], texts: Sequence[str], systems: Sequence[str]
+) -> str | None:
+    """The column of ids: one so named, the first that has one id for each text, or for each text of a system."""
     spellings = NAMES["id"].split("|")
     exact = sorted(
         (c for c in free if plain_name(c) in spellings), key=lambda c: spellings.index(plain_name(c))
     )
     ending = [c for c in free if _is_key(c) and not COUNTED.search(plain_name(c))]
-    apart = [c for c in (*exact, *ending) if _tells_apart(cells[c], texts)]
-    matches = [c for c in apart if len(set(cells[c])) == len(set(texts))]
+    ids = {
+        c: [f"{name} {system}" for name, system in zip(cells[c], systems, strict=True)]
+        for c in (*exact, *ending)
+    }
+    apart = [c for c in ids if any(cells[c]) and _tells_apart(ids[c], texts)]
+    matches = [c for c in apart if len(set(ids[c])) == len(set(zip(texts, systems, strict=False)))]
     return next(iter((*matches, *exact, *apart)), None)
 
 
@@ -244,7 +259,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
         name, cells = plain_name(column), [row.get(column, "").strip() for row in rows]
         if not any(cells) or _is_text(cells) or _COMMENT.search(name) or is_form_status(column, cells):
             return False
-        if _is_key(column) or (_is_aggregate(column) and columns.of("rating")):
+        if _is_key(column) or MEASURED.search(name) or (_is_aggregate(column) and columns.of("rating")):
             return False
         if name.endswith("language") and all(
             re.fullmatch(r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?", cell) for cell in cells
@@ -291,17 +306,24 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _text_kind(column: str) -> Role | Literal["either"] | None:
-    """What a column of texts holds by its name; None where that does not tell."""
-    name = plain_name(column)
+    """What a column of texts holds by its name; None where that does not tell. Of `Summary of the talk` or `Source (EN)` the first part tells."""
+    whole = plain_name(column)
+    name = _HEAD.split(plain_name(column.partition("(")[0]) or whole)[0]
     if name in _EITHER.split("|"):
-        return "either"
+        return "output" if _MADE.search(whole) else "either"
     exact = next((role for spelling, role in _ENDINGS if spelling == name), None)
-    if exact or _KNOWN_GOOD.search(name):
+    if exact or _KNOWN_GOOD.search(whole):
         return exact or "reference"
     ending = next((role for spelling, role in _ENDINGS if name.endswith(f" {spelling}")), None)
-    if ending is None and _MADE.search(name):
+    if ending is None and _MADE.search(whole):
         return "output"
-    return ending or ("either" if _ends_with(column, _EITHER.split("|")) else None)
+    start = next((role for spelling, role in _ENDINGS if name.startswith(f"{spelling} ")), None)
+    if ending or start:
+        return ending or start
+    words = _EITHER.split("|")
+    return (
+        "either" if {name.split(" ")[0], name.split(" ")[-1]} & set(words) or _COMPOUND.search(name) else None
+    )
 
 
 def _is_exact(column: str) -> bool:
@@ -328,6 +350,23 @@ def _recurs(cells: Sequence[str]) -> bool:
     """Whether a name is in several cells, as that of a system."""
     texts = [cell for cell in cells if cell]
     return bool(texts) and (len(set(texts)) < len(texts) or len(texts) == 1)
+
+
+def _is_of_raters(column: str, cells: Sequence[str], raters: Sequence[str]) -> bool:
+    """Whether a number says something of the raters, as their years of work do: it differs between them and never for one."""
+    pairs = set(zip(raters, cells, strict=False))
+    people = {rater for rater, _ in pairs}
+    return 1 < len(people) == len(pairs) < len(cells) / 2 and not QUALITY.search(plain_name(column))
+
+
+def _names_rows(column: str, cells: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether each cell is a short name of its own, as in a first column."""
+    distinct = len(set(cells)) == len(cells) > 1 and all(cells)
+    return (
+        distinct
+        and _tells_apart(cells, texts)
+        and not (_is_text(cells) or is_scores(column, cells) or any(map(_DATE.match, cells)))
+    )
 
 
 def _counts_rows(column: str, cells: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ QUALITY = re.compile(
     r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
     r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|"
     r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair|utile|qualite|complet|"
-    r"claridad|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
+    r"claridad|fidel|adequa|adakvat|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
     re.IGNORECASE,
 )
 """Stems of what is commonly rated, in five languages."""
@@ -31,10 +31,14 @@ _MISSING = re.compile(
 )
 """What people write where there is no score, without its signs: `n/a`, `k.A.`, `-`, `?`, `-99`."""
 COUNTED = re.compile(
-    r"\b(age|visit|week|day|month|year|session|turn|words?|tokens?|length|count|order|page|seed|minutes|seconds|duration|time|attempt|trial|"
-    r"worter|mots|palabras|palavras|alter|woche|tag|jahr|edad|semana|visita|idade)\b"
+    r"\b(age|visits?|weeks?|days?|months?|years?|sessions?|turns?|words?|tokens?|length|count|order|pages?|seed|minutes|seconds|duration|time|"
+    r"attempts?|trials?|experience|rank|ranking|position|worter|mots|palabras|palavras|alter|woche|tag|jahre?|edad|semana|visita|idade)\b"
 )
 """Small numbers that nobody gave as a score."""
+MEASURED = re.compile(
+    r"\b(bleu|sacrebleu|rouge\w*|bert ?score|meteor|chrf|bleurt|comet|wer|cer|perplexity|cosine|logprobs?|probability|latency|cost|temperature)\b"
+)
+"""What a program measured."""
 _MOST_SCORE = 10
 _MOST_PERCENT = 100
 
@@ -53,6 +57,8 @@ def is_scores(column: str, cells: Sequence[str]) -> bool:
     most = _highest(column, texts)
     scores = [score for cell in texts if (score := score_of(cell, most)) is not None]
     stray = len(texts) - len(scores)
+    if MEASURED.search(plain_name(column)):
+        return False
     quality = QUALITY.search(plain_name(column)) is not None
     if (
         any(plain_name(cell) in _YES_NO for cell in texts) or COUNTED.search(plain_name(column))
