@@ -68,8 +68,15 @@ Votes = Mapping[str, Mapping[str, Mapping[str, Value]]]
 """By case and juror, the votes by attribute; a juror without any abstains."""
 
 
-def written_run(folder: Path, rubric: Rubric, cases: Iterable[Case], arms: Mapping[str, Votes]) -> Path:
-    """A run in which panels cast these votes, counted by their median, without a model and without a process of its own."""
+def written_run(
+    folder: Path,
+    rubric: Rubric,
+    cases: Iterable[Case],
+    arms: Mapping[str, Votes],
+    *,
+    spent: Receipt | None = None,
+) -> Path:
+    """A run in which panels cast these votes, each for what was `spent`, counted by their median, without a model or a process of its own."""
 
     async def write() -> None:
         store = Store.create(folder)
@@ -87,7 +94,7 @@ def written_run(folder: Path, rubric: Rubric, cases: Iterable[Case], arms: Mappi
             arm = await store.add_arm(name, name, manifest)
             for position, case in enumerate(cases):
                 step = [
-                    cast(juror, values) if values else abstained(juror, *rubric.names)
+                    cast(juror, values, spent=spent) if values else abstained(juror, *rubric.names)
                     for juror, values in votes[case.id].items()
                 ]
                 transcript = Transcript(case=case.id, arm=name, protocol="panel", seats=tuple(seats))

@@ -13,10 +13,12 @@ from inspector_server import InspectorServer
 from planted_run import RUBRIC
 from written_transcripts import written_run
 
-from venire import Case
+from venire import Case, Store
+from venire.agents.cost import Receipt
 from venire.rubrics.ratings import Rating
 from venire.web.people import People
 from venire.web.scales import ScalePositions
+from venire.web.summaries import Summariser
 
 JURORS = ("x", "y", "z")
 NAMES = ("accurate", "organized")
@@ -50,7 +52,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for arm, by_case in CAST.items()
     }
     cases = [Case(id=case, output="It is so.", source=("It is.",), system=SYSTEM[case]) for case in SYSTEM]
-    return written_run(tmp_path_factory.mktemp("shown") / "run", RUBRIC, cases, arms)
+    receipt = Receipt(calls=("k",), prompt=30, completion=4, usd=0.002, seconds=1.5)
+    return written_run(tmp_path_factory.mktemp("shown") / "run", RUBRIC, cases, arms, spent=receipt)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +104,7 @@ def test_the_arms_how_they_ended_and_how_often_they_agree(served: InspectorServe
         agreed = [len(set(votes)) == 1 for votes in asked if votes]
         hung = sum(not votes for votes in asked)
         assert row[0] == arm and row[3:8] == ["5", str(10 - hung), str(hung), "0", f"{mean(agreed):.0%}"]
-        assert row[8] == "complete 5"
+        assert row[8:] == ["complete 5", f"{5 * 3 * 34}", f"${5 * 3 * 0.002:.4f}"]
     pairs = [(scores("stances", name)[case], scores("other", name)[case]) for name in NAMES for case in scores("stances", name)]  # fmt: skip
     alike = mean(one == two for one, two in pairs)
     assert f"other and stances agree on {alike:.0%} of the {len(pairs)} scores that both gave" in words(page)
@@ -204,3 +207,22 @@ def test_a_score_lies_where_its_scale_says() -> None:
     axis = ScalePositions.of(RUBRIC, "accurate")
     assert [axis.at(value) for value in (1, 2, 5, 2.5, 0, 9)] == [0, 0.25, 1, 0.375, 0, 1]
     assert axis.at("not_applicable") < 0
+
+
+def test_the_indexs_rows_are_what_each_deliberation_took(run: Path) -> None:
+    store = Store.read(run)
+    try:
+        batch = Summariser(store).scores(0, 10, 100)
+    finally:
+        store.release()
+    assert len(batch.summaries) == 10 and batch.read_to == 10
+    # Three who vote at the same time take as long as one.
+    for row, kept in batch.summaries:
+        both = CAST[row.arm_name][row.case]
+        assert (row.rounds, row.turns, row.tokens, row.seconds) == (1, 3, 3 * 34, 1.5)
+        assert row.usd == pytest.approx(0.006) and row.system == SYSTEM[row.case]
+        assert row.hung == sum(not votes for votes in both)
+        assert row.spread == max(max(votes) - min(votes) for votes in both if votes)
+        assert [(each.attribute, each.number) for each in kept] == [
+            (name, median(votes) if votes else None) for name, votes in zip(NAMES, both, strict=True)
+        ]

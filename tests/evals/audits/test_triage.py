@@ -362,3 +362,19 @@ def test_a_signal_that_is_not_known_stands_in_the_middle_and_equals_share_a_plac
             "also low": weight * 1.5 / 4,
         }
     )
+
+
+def test_the_worst_attribute_counts_and_an_error_on_any_is_an_error() -> None:
+    """On `clear` the arm is two points off in the second case, on `safe` nowhere; the third has one bad score and one good."""
+    asked = {"safe": LIKERT, "clear": LIKERT}
+    safe, clear = [5.0, 4.0, 5.0, 3.0], [5.0, 4.0, 1.0, 3.0]
+    world = evidence(
+        asked,
+        arms=[ratings("jury", safe), ratings("jury", clear, "clear")],
+        people=[ratings("Ana", safe), ratings("Ana", [5.0, 2.0, 1.0, 3.0], "clear")],
+    )
+    marks = lay_marks(world)
+
+    assert errors(marks, "jury", Severity()).to_dict() == {"c0": 0.0, "c1": 1.0, "c2": 0.0, "c3": 0.0}
+    low = triage(world, marks, "jury").cases.set_index("case")["low_score"]
+    assert low.to_dict() == {"c0": 0.0, "c1": 0.25, "c2": 1.0, "c3": 0.5}

@@ -73,6 +73,10 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
     found = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", *parts, *failed)]))
     assert [each.value for each in found.ratings] == [1, 0]
     assert len(found.records.skipped["assertions that ended without a verdict"]) == 4
+    passed = assertion("javascript", 0) | {"pass": True}
+    without = {key: part for key, part in assertion("contains", 1).items() if key != "score"}
+    marked = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", passed, without)]))
+    assert [each.value for each in marked.ratings] == [0, 1]
     unasked = promptfoo_result(3, "Short.", gradingResult={"pass": True, "score": 1, "reason": "No assertions", "componentResults": []})  # fmt: skip
     assert not import_records("promptfoo", written(tmp_path, [unasked])).ratings
     verdict = {

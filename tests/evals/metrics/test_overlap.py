@@ -17,7 +17,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from venire.cli import main
 from venire.evals.metrics import metric as metric_module
-from venire.evals.metrics.measuring import TextPair, measure
+from venire.evals.metrics.measuring import MeasuredMetric, PeopleLabels, TextPair, measure, track
 from venire.evals.metrics.metric import chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.metrics.overlap import rouge_l
@@ -155,3 +155,19 @@ def test_without_the_extra_there_are_two_lines(
     lines = capfd.readouterr().err.strip().splitlines()
     assert left.value.code == 2 and len(lines) == 2
     assert " needs " in lines[0] and "pip install 'venire[metrics]'" in lines[1]
+
+
+@pytest.mark.parametrize(("severe", "none"), [(2.0, 0.0), (0.0, 2.0)])
+@pytest.mark.parametrize(("direction", "sign"), [("low", 1), ("high", -1)])
+def test_a_metric_follows_people_where_severe_cases_have_its_worse_values(direction: str, sign: int, severe: float, none: float) -> None:  # fmt: skip
+    """Two of ten cases are severe, and have the worst two values; whichever end people's scale and the metric's are bad at."""
+    pairs = [TextPair(str(n), "r", "o") for n in range(10)]
+    values = {str(n): sign * (10.0 - n) for n in range(10)}
+    people = {str(n): severe if n < 2 else 1.0 if n < 5 else none for n in range(10)}
+    metric = MeasuredMetric("m", "M", "edit", direction, (0.0, 1.0), values)  # type: ignore[arg-type]
+    (found,) = track([metric], pairs, PeopleLabels("harm", people, severe, none, False))
+
+    assert found.tracking.auc.value == found.tracking.auc_none.value == 1.0
+    assert found.tracking.delta.value == pytest.approx(sign * (9.5 - 3.0))
+    assert np.sign(found.tracking.kendall.value) == sign and found.expected == ("+" if sign > 0 else "-")
+    assert not found.has_wrong_sign(found.tracking.delta.value) and found.has_wrong_sign(-found.tracking.delta.value)  # fmt: skip

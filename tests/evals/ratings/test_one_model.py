@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from venire.evals.ratings.folds import cluster_numbers, clusters, fold_numbers, folds, groups_in
+from venire.evals.ratings.people import check_ratings, last_round
 from venire.evals.ratings.pooling import pooling, upright
 from venire.evals.ratings.preferences import load_preferences
 from venire.evals.ratings.question import Question, assumed_question
@@ -162,3 +163,13 @@ def test_a_preference_keeps_who_was_shown_first_and_by_how_much_the_first_is_lon
     assert found["share"].tolist() == [1.0, 0.0, 0.75, 0.5]
     assert found["swapped"].tolist() == [False, True, False, False]
     assert found["length"].tolist()[:2] == [-3.0, 3.0] and found["length"].isna().tolist()[2:] == [True, True]
+
+
+def test_of_several_rounds_a_raters_last_word_on_an_attribute_counts() -> None:
+    rows = [("a", "ana", "clear", 1.0, 1), ("a", "ana", "clear", 4.0, 3), ("a", "ana", "clear", 2.0, 2), ("a", "ben", "clear", 5.0, 1), ("a", "ana", "risk", 3.0, 1), ("b", "ana", "clear", 2.0, None)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value", "round"])
+
+    assert last_round(table)["value"].tolist() == [4.0, 5.0, 3.0, 2.0]
+    assert len(last_round(table.drop(columns="round"))) == 6
+    usable, check = check_ratings(table, ASKED)
+    assert sorted(usable["value"]) == [2.0, 3.0, 4.0, 5.0] and (check.given, check.earlier) == (4, 2)
