@@ -20,7 +20,7 @@ from venire.evals.metrics import metric as metric_module
 from venire.evals.metrics.measuring import MeasuredMetric, PeopleLabels, TextPair, measure, track
 from venire.evals.metrics.metric import chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
-from venire.evals.metrics.overlap import rouge_l
+from venire.evals.metrics.overlap import corpus_errors, rouge_l
 from venire.rubrics.errors import MissingExtra
 
 TWO = [
@@ -171,3 +171,12 @@ def test_a_metric_follows_people_where_severe_cases_have_its_worse_values(direct
     assert found.tracking.delta.value == pytest.approx(sign * (9.5 - 3.0))
     assert np.sign(found.tracking.kendall.value) == sign and found.expected == ("+" if sign > 0 else "-")
     assert not found.has_wrong_sign(found.tracking.delta.value) and found.has_wrong_sign(-found.tracking.delta.value)  # fmt: skip
+
+
+def test_the_errors_of_a_corpus_are_those_of_its_texts_together() -> None:
+    """One word of three is another, one is missing, one is too many; a case without a reference is in none of them."""
+    found = corpus_errors([("a x c", "a b c"), ("a", "a b"), ("a b c", "a  b"), ("words", " ")])
+
+    assert found is not None and (found.substitutions, found.deletions, found.insertions) == (1, 1, 1)
+    assert (found.hits, found.words, found.cases) == (5, 7, 3) and found.rate == pytest.approx(3 / 7)
+    assert corpus_errors([("words", "")]) is None

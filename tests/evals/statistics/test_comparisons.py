@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from venire.evals.agreement.coefficients import band
 from venire.evals.statistics.alpha import rater_outliers
-from venire.evals.statistics.bradley_terry import length_controlled
+from venire.evals.statistics.bradley_terry import davidson, length_controlled
 from venire.evals.statistics.classical_tests import (
     chi_square_p,
     differences,
@@ -368,3 +368,15 @@ def test_the_interval_of_a_win_rate_is_wilsons_at_the_effective_number(won):
     assert alone.se == pytest.approx(stats.sem(shares)) == pytest.approx(twice.se)
     for found in (alone, twice):
         assert (found.low, found.high) == pytest.approx(wilson(won / 20, 19, 0.95))
+
+
+def test_an_effect_on_preferences_has_students_two_sided_p():
+    rng = np.random.default_rng(6)
+    first = np.zeros(60, dtype=int)
+    outcome = rng.choice([1, 0, -1], 60, p=[0.5, 0.2, 0.3])
+    fit = davidson(first, first + 1, outcome, np.arange(60), players=2, effects=rng.normal(size=(60, 1)))
+
+    for found in (*fit.strengths, fit.ties, *fit.effects):
+        assert found.p == pytest.approx(2 * stats.t.sf(abs(found.value / found.se), 59))
+        reach = stats.t.ppf(0.975, 59) * found.se
+        assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach))

@@ -112,6 +112,15 @@ def test_four_groups_make_no_claim_and_say_how_many_are_needed():
     assert found.difference.note == "no interval: there are 4 groups of cases, and 5 are needed"
 
 
+@pytest.mark.parametrize(("cases", "claims"), [(6, False), (7, True), (8, True)])
+def test_a_difference_is_claimed_from_seven_cases_on(cases, claims):
+    """Of six that all point one way, chance gives one in thirty-two."""
+    people = np.tile([1.0, 3.0], 4)[:cases]
+    found = contrast("absolute error", np.column_stack([people + 1 + np.arange(cases) / 10, people, people]))
+
+    assert np.isnan(found.p) != claims and np.isnan(found.difference.low) != claims
+
+
 def test_the_gate_is_of_both_arms():
     scores = ratings(np.random.default_rng(6), 40, ties=0.0)
     scores[:, 1] = np.where(np.arange(40) < 3, scores[:, 1], 5.0)
