@@ -439,3 +439,37 @@ def test_two_systems_have_one_row_each_and_a_half_is_a_tie_but_for_rounding() ->
     likely = rows.assign(share=0.6)
     assert [record.wins + record.losses for record in win_rates(likely).systems] == [win_rates(likely).comparisons] * 2  # fmt: skip
     assert all("no ties to model" in each.note for each in win_rates(likely).davidson.values())
+
+
+def test_turned_rows_turn_their_share_and_their_length_and_a_verdict_beside_a_probability_is_averaged() -> (
+    None
+):
+    rows = pd.DataFrame(
+        [("q1", "x", "y", 1.0, 30.0), ("q2", "y", "x", 1.0, 30.0), ("q3", "y", "x", 0.5, -4.0)],
+        columns=["case", "first", "second", "share", "length"],
+    ).assign(judge="j", swapped=False)
+    found, merged = merge_swapped(rows)
+
+    assert merged == 0 and set(found["first"]) == {"x"}
+    assert found["share"].tolist() == [1.0, 0.0, 0.5] and found["length"].tolist() == [30.0, -30.0, 4.0]
+    both = pd.DataFrame({"case": "q", "judge": "j", "first": "x", "second": "y", "swapped": [False, True], "share": [0.0, 0.7]})  # fmt: skip
+    for shares, share in (([0.0, 0.7], 0.35), ([0.7, 1.0], 0.85), ([0.5, 1.0], 0.5), ([0.0, 1.0], 0.5), ([0.2, 0.4], 0.3), ([1.0, 1.0], 1.0)):  # fmt: skip
+        (row,), (count,) = merge_swapped(both.assign(share=shares))[0]["share"], [merge_swapped(both)[1]]
+        assert row == pytest.approx(share) and count == 1
+
+
+@pytest.mark.parametrize(("ties", "told"), [("half", "2 comparisons; a tie counts as half a win."), ("drop", "2 comparisons; left out: 1 tie."), ("separate", "2 comparisons; a tie is neither won nor lost.")])  # fmt: skip
+def test_the_rule_for_ties_is_said(ties: str, told: str) -> None:
+    rows = pd.DataFrame({"case": ["q1", "q2"], "judge": "j", "first": "x", "second": "y", "swapped": False, "share": [1.0, 0.5]})  # fmt: skip
+
+    assert win_rates_sentences(win_rates(rows, ties=ties), 0)[0] == told  # type: ignore[arg-type]
+
+
+def test_one_case_has_a_rate_and_blanks_where_it_has_no_error() -> None:
+    rows = pd.DataFrame({"case": "q1", "judge": ["i", "j"], "first": "x", "second": "y", "swapped": False, "share": [1.0, 0.5]})  # fmt: skip
+    section = win_rates_answer(win_rates(rows), 0)
+
+    assert section.name == "winrate" and section.title == "Win rates"
+    first = section.tables[""].iloc[0]
+    assert (first["system"], first["win rate"], first["SE"], first["95% interval"]) == ("x", "75.00%", "", "")
+    assert any(sentence.startswith("No interval: all comparisons are of one case") for sentence in section.sentences)  # fmt: skip

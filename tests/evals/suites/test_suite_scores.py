@@ -135,6 +135,16 @@ def test_what_could_be_read_has_its_weighted_mean() -> None:
     assert found.parsed == 0.75 and found.score.value == 3 / 8 and found.missing == 0
 
 
+def test_a_systems_mean_is_on_the_scenarios_scale() -> None:
+    scores = {"0": CaseScore("scored", 5.0), "1": CaseScore("unparsed"), "2": CaseScore("scored", 3.0)}
+    found = scored_scenario(scenario(scale=[1, 5]), cases("yes", "no", "no"), {"a": scores})
+
+    assert found.systems[0].score.value == pytest.approx(3.0) and found.systems[0].score.low >= 1
+    assert found.systems[0].parsed == 4.0 and found.scenario.ends == (1.0, 5.0)
+    silent = scored_scenario(scenario(score="exact", answer={"kind": "text"}), cases(None, None), {})
+    assert silent.constant == "" and all(math.isnan(value) for value in silent.baselines.values())
+
+
 @pytest.mark.parametrize(
     ("score", "targets", "constant", "earns"),
     [
