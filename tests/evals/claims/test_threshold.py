@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
+from sklearn.metrics import cohen_kappa_score, f1_score, recall_score, roc_auc_score, roc_curve
 
 from venire import VenireError
 from venire.evals.claims.threshold import Aim, Costs, best_threshold, threshold_report
@@ -134,3 +134,17 @@ def test_what_wrong_answers_cost_is_counted_by_hand() -> None:
     assert found.fixed.cost == pytest.approx((3 * 2 + 10 * 1) / 8)
     assert threshold_report(scores, truth, np.arange(8), fixed=0.6, number=4).fixed.counts == (2, 2, 1, 3)
     assert threshold_report(scores, truth, np.arange(8), fixed=0.7, number=4).fixed.counts == (2, 1, 1, 4)
+
+
+def test_the_curve_of_rates_is_scikit_learns() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random(40) > 0.5
+    scores = np.round(truth * 0.3 + rng.random(40), 1)
+    found = threshold_report(scores, truth, np.arange(40))
+    false, true, cuts = roc_curve(truth, scores, drop_intermediate=False)
+
+    assert found.roc["threshold"].tolist() == pytest.approx(cuts)
+    assert found.roc["false_positive_rate"].tolist() == pytest.approx(false)
+    assert found.roc["true_positive_rate"].tolist() == pytest.approx(true)
+    assert found.auc.value == pytest.approx(roc_auc_score(truth, scores))
+    assert found.optimism["kappa"] == pytest.approx(found.in_sample.metrics["kappa"].value - found.out_of_fold.metrics["kappa"].value)  # fmt: skip
