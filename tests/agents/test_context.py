@@ -217,3 +217,33 @@ def test_counts_that_no_tokenizer_gives_are_impossible(usage: Usage, why: str | 
 )
 def test_a_count_is_a_whole_number(written: object, count: int) -> None:
     assert reported_count(written) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("a", 1), ("abc", 1), ("abcd", 2), ("é", 1), ("éé", 2), ("日本", 2), ("日本語", 3), ("👍", 2)],
+)
+def test_tokens_are_estimated_by_bytes_so_that_no_script_is_taken_for_short(text: str, tokens: int) -> None:
+    assert estimated_tokens(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("settings", "known", "tokens", "answer"),
+    [
+        ({}, None, None, 0),
+        ({}, 8_000, 8_000, 2_000),
+        ({}, 128_000, 128_000, 6_000),
+        ({"context": 4_000}, 128_000, 4_000, 1_000),
+        ({"max_tokens": 500}, 8_000, 8_000, 2_500),
+        ({"max_tokens": 50_000}, 8_000, 8_000, 8_000),
+    ],
+)
+def test_a_window_keeps_room_for_the_answer_and_for_sending_it_back(
+    settings: dict[str, int], known: int | None, tokens: int | None, answer: int
+) -> None:
+    found = window(ModelSettings.model_validate({"model": "m", **settings}), known)
+
+    assert (found.tokens, found.answer) == (tokens, answer)
+    assert found.room("abc", "abcd") == (None if tokens is None else tokens - answer - 3)
+    long = "abc" * 200_000
+    assert (found.overflow(long) is None) is (tokens is None)

@@ -122,10 +122,23 @@ def test_a_hiccup_opens_no_circuit() -> None:
     limiter = RateLimiter(64)
     for _ in range(64):
         limiter.on_failure(1.0, "ConnectionResetError")
+    # However many failed at once, a moment is no streak.
+    assert limiter.circuit_open is None
+    limiter.on_failure(1.0 + pacing.STREAK - 0.1, "ConnectionResetError")
+    assert limiter.circuit_open is None
     limiter.on_answer(2.0)
     limiter.on_failure(7.0, "ConnectionResetError")
 
     assert limiter.circuit_open is None
+
+
+def test_few_failures_over_a_long_time_open_no_circuit_and_the_last_of_a_streak_does() -> None:
+    limiter = RateLimiter(64)
+    for number in range(pacing.FAILURES - 1):
+        limiter.on_failure(100.0 * number, "ConnectionResetError")
+        assert limiter.circuit_open is None
+    limiter.on_failure(1000.0, "ConnectionResetError")
+    assert limiter.circuit_open is not None
 
 
 def test_a_dead_provider_opens_the_circuit_and_it_is_said_once() -> None:

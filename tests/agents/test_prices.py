@@ -15,7 +15,9 @@ from run_files import write_run
 
 from venire.agents.budget import Budget
 from venire.agents.cost import Cost, Price, Receipt, load_prices
-from venire.agents.model import Reply, Usage
+from venire.agents.model import Reply, Request, Usage
+from venire.agents.model_client import ModelClient
+from venire.agents.providers import RateLimitedClient
 from venire.rubrics.errors import InvalidFile, VenireError
 
 
@@ -39,6 +41,27 @@ def test_the_most_that_a_call_may_cost_takes_every_token_at_its_dearest(
     assert price.most_usd(1000, 100) == pytest.approx(most)
     half = price.in_batches
     assert half.most_usd(1000, 100) == pytest.approx(most / 2) and (half.cached is None) is (cached is None)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_what_the_user_says_of_a_price_comes_before_what_the_client_lists_and_a_batch_is_half(
+    batched: bool,
+) -> None:
+    said, listed = Price(prompt=4.0, completion=8.0), Price(prompt=2.0, completion=2.0)
+
+    class Listing(ModelClient):
+        def list_price(self, model: str) -> Price | None:
+            return None if model == "unknown" else listed
+
+        async def complete(self, request: Request) -> Reply:
+            raise NotImplementedError
+
+    client = Listing()
+    client.batched = batched
+    limited = RateLimitedClient(client, 1, prices={"mine": said})
+
+    expected = (said.in_batches, listed.in_batches) if batched else (said, listed)
+    assert (limited.price("mine"), limited.price("theirs"), limited.price("unknown")) == (*expected, None)
 
 
 def receipt(usd: float | None, seconds: float, *calls: str, **fields: Any) -> Receipt:
