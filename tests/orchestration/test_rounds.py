@@ -103,6 +103,13 @@ def test_turns_left_are_the_limit_less_those_taken_and_never_more_than_seats(
     assert bench("a", "b", "c", limits={"max_turns": limit}).turns_left(transcript) == left
 
 
+def test_a_case_that_is_judged_alone_is_no_worked_example_of_itself() -> None:
+    assert bench("a")._scored == ScoredCases(frozenset({"c"}))
+    jury = jury_of("a")
+    run = ScoredCases(frozenset({"c", "d"}))
+    assert Court(scored=run).bench(jury, "c", orchestrated=False)._scored == run
+
+
 def test_what_a_challenge_changed_goes_by_the_votes_before_and_after_its_round() -> None:
     transcript = transcript_of(
         votes(a=(5, 4), b=(5, 4), c=(5, 4)),
