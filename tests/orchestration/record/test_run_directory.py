@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written_transcripts import cast, transcript_of
+from written_transcripts import abstained, cast, transcript_of
 
 from venire import Case, Jury, Rubric, Store, VenireError
-from venire.agents.cost import Cost
+from venire.agents.cost import Cost, Receipt
 from venire.agents.model import FailedTry, Message, Reply, Request, Sampling, Usage, digest
 from venire.orchestration.record import store as store_module
 from venire.orchestration.record.database import NoRun
@@ -479,3 +479,25 @@ def test_no_key_in_an_address_is_part_of_what_is_stored_of_an_arm(tmp_path: Path
     masked = "https://***@h/v1?api_key=***&x=1"
     assert [seat["base_url"] for seat in jury["seats"]] == [masked, None]
     assert jury["orchestrator"]["base_url"] == masked
+
+
+def test_a_try_that_timed_out_and_was_answered_after_all_is_no_model_out_of_reach(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    retried = cast("a", {"accurate": 4}, spent=Receipt(calls=("k",)).with_failures([TRY]))
+    told = {
+        "retried": [retried],
+        "gone": [abstained("a", "accurate", reason="timeout")],
+        "well": [cast("a", {})],
+    }
+
+    async def work(store: Store) -> list[str]:
+        number = await sit(store, rubric)
+        for position, (name, entries) in enumerate(told.items()):
+            case = Case(id=name, output="x")
+            transcript = heard(case).model_copy(update={"entries": transcript_of(entries).entries})
+            await store.add(number, case, case_fingerprint(case), transcript, position=position)
+        (arm,) = store.arms()
+        return [transcript.case for transcript in store.transcripts_without_a_model(arm)]
+
+    assert in_run(tmp_path, work) == ["gone"]
