@@ -141,6 +141,8 @@ def make_tree(module: str, *, fresh: bool) -> Path:
         "pytest_add_cli_args_test_selection": TESTED[module],
         # Every run draws the same examples, so that the table can be made again.
         "pytest_add_cli_args": ["-p", "no:cacheprovider", "--hypothesis-profile=mutants"],
+        # Seconds beside those of the tests: on a busy machine it takes as long to begin, and that is no endless loop.
+        "timeout_constant": 5.0,
         "timeout_multiplier": 8.0,
         "use_git_change_detection": False,
     }
