@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, get_args
 
-from .sheet_scores import COUNTED, MEASURED, QUALITY, is_form_status, is_scores, plain_name, without_scale
+from .sheet_scores import MEASURED, QUALITY, is_form_status, is_scores, plain_name, without_scale
 
 Role = Literal[
     "id",
@@ -51,7 +51,7 @@ NAMES: Mapping[Role, str] = {
     "source": "source|sources|patient notes|clinical notes|progress notes|transcript|conversation|document|context|input|original|"
     "chart|source text|source note|passage|article|dialogue|dialog|findings|quelle|quelltext|ausgangstext|originaltext|transkript|gesprach|"
     "dokument|artikel|original text|texte source|texte original|compte rendu|texto original|notes cliniques|transcription|fuente|texto fuente|"
-    "texto de origen|transcripcion|documento|articulo|fonte|texto fonte|texto de origem|transcricao|artigo",
+    "texto de origen|transcripcion|conversacion|dialogo|documento|articulo|fonte|texto fonte|texto de origem|transcricao|artigo",
     "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth|"
     "referenz|musterantwort|musterlosung|reponse attendue|referencia",
     "question": "question|prompt|query|task|instruction|instructions|request|asked|inquiry|user message|user input|customer message|frage|aufgabe|anfrage|consigne|pregunta|tarea|pergunta|tarefa",
@@ -61,7 +61,7 @@ NAMES: Mapping[Role, str] = {
     "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
     "rater": "rater|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
-    "arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
+    "arzt|arztin|arztin arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
 _ENDINGS: Sequence[tuple[str, Role]] = sorted(
     (
@@ -82,7 +82,14 @@ _MADE = re.compile(
     r"\b(ai|generated|gpt|chatgpt|llm|model|bots?|chatbot|assistant|candidate|draft|machine|mt|predicted|ki|ia|entwurf|genere|generado|gerado)\b"
 )
 """Words in the name of a text that a system wrote."""
+_FEMININE = re.compile(r"\((?:a|e|in|trice)\)|[/:*]in\b")
+"""What stands behind `Avaliador(a)` or `Gutachter/in`."""
 _HEAD = re.compile(r" (?:of|for|to|from|by|des|der|du|de|do|da|von|vom) ")
+_COMPOUNDS: Sequence[tuple[str, Role]] = (
+    ("frage", "question"),
+    ("antwort", "output"),
+    ("zusammenfassung", "output"),
+)
 _COMPOUND = re.compile(r"(brief|bericht|text|notiz|befund|protokoll)$")
 _KNOWN_GOOD = re.compile(r"\b(reference|gold|expected|ideal|ground truth|target|referenz|referencia)\b")
 _ID_ENDINGS = ("id", "no", "nr", "number", "code", "key")
@@ -213,7 +220,7 @@ def _guess_id(
     exact = sorted(
         (c for c in free if plain_name(c) in spellings), key=lambda c: spellings.index(plain_name(c))
     )
-    ending = [c for c in free if _is_key(c) and not COUNTED.search(plain_name(c))]
+    ending = [c for c in free if _is_key(c)]
     ids = {
         c: [f"{name} {system}" for name, system in zip(cells[c], systems, strict=True)]
         for c in (*exact, *ending)
@@ -272,7 +279,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
 
 def column_named(role: Role, columns: Sequence[str]) -> str | None:
     """The column whose name is one of those that a role commonly has."""
-    spellings = {plain_name(column): column for column in reversed(columns)}
+    spellings = {plain_name(_FEMININE.sub("", column)): column for column in reversed(columns)}
     return next((spellings[name] for name in NAMES[role].split("|") if name in spellings), None)
 
 
@@ -320,6 +327,8 @@ def _text_kind(column: str) -> Role | Literal["either"] | None:
     start = next((role for spelling, role in _ENDINGS if name.startswith(f"{spelling} ")), None)
     if ending or start:
         return ending or start
+    if compound := next((role for end, role in _COMPOUNDS if name.endswith(end)), None):
+        return compound
     words = _EITHER.split("|")
     return (
         "either" if {name.split(" ")[0], name.split(" ")[-1]} & set(words) or _COMPOUND.search(name) else None

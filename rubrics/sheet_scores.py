@@ -73,7 +73,7 @@ def score_of(cell: str, most: float = _MOST_SCORE) -> float | None:
     for yes or no; None for anything else."""
     if (answer := _YES_NO.get(plain_name(cell))) is not None:
         return answer
-    number = re.fullmatch(r"(\d{1,3}(?:[.,]\d+)?)(?:\s*[-–:=(]\s*[^\W\d].*|\s*%)?", cell)
+    number = re.fullmatch(r"(\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*[^\W\d].*|\s*%)?", cell)
     if number is None or (cell.endswith("%") and most < _MOST_PERCENT):
         return None
     score = float(number[1].replace(",", "."))
