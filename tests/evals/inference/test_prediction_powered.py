@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from venire import VenireError
 from venire.evals.inference.labelling import Labelling, _allocation, draw_labels
 from venire.evals.inference.prediction_powered import (
+    _merged_strata,
     rarest_share,
     rectified_difference,
     rectified_mean,
@@ -151,3 +152,22 @@ def test_a_stratum_in_doubt_is_drawn_from_more_often_than_its_cases_ask_for() ->
 @pytest.mark.parametrize("groups", [5, 30])
 def test_of_labels_all_alike_the_rarest_other_is_clopper_and_pearsons_bound(groups: int) -> None:
     assert rarest_share(groups, 0.95) == pytest.approx(binomtest(0, groups).proportion_ci(0.95, "exact").high)
+
+
+def test_the_interval_of_a_quantile_lies_on_both_sides_of_it() -> None:
+    for share in (0.25, 0.5, 0.75):
+        found = rectified_quantile(KNOWN, F, RANDOM, share).estimate
+        inside = (found.low <= Y) & (found.high >= Y)
+
+        assert found.low < found.value < found.high and 0.05 < inside.mean() < 0.6
+        assert np.quantile(Y, share) == pytest.approx(found.value, abs=0.4)
+
+
+def test_a_stratum_with_one_label_joins_the_one_with_most() -> None:
+    stratum = np.array([0, 0, 0, 1, 1, 2, 2, 2])
+    labelled = np.array([True, True, True, True, False, True, True, False])
+    everyone = np.ones(8, dtype=bool)
+
+    assert _merged_strata(stratum, labelled, everyone).tolist() == [0, 0, 0, 0, 0, 2, 2, 2]
+    # On one side alone the third stratum has one label too.
+    assert _merged_strata(stratum, labelled, np.arange(8) != 6).tolist() == [0, 0, 0, 0, 0, 0, 2, 0]
