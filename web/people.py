@@ -175,8 +175,11 @@ def jury_worth(run: Location, people: People) -> tuple[Section | None, Section |
     finally:
         store.release()
     questions = rubric_questions(*(arm.rubric for arm in arms))
-    given = ratings_table(rating for case in people.cases for rating in people.ratings_of(case))
-    rated, _ = check_ratings(given, questions)
+    ratings = [rating for case in people.cases for rating in people.ratings_of(case)]
+    asked = [rating for rating in ratings if rating.attribute in questions]
+    if not asked:
+        return None, None
+    rated, _ = check_ratings(ratings_table(asked), questions)
     truth = reference(rated, questions).table
     return independence_section(rounds.table(), truth, questions), deliberation_section(
         blind.table(),

@@ -159,7 +159,7 @@ def test_an_objective_that_is_a_mean_is_jackknifed_by_its_sums(name: str) -> Non
     votes = rng.integers(1, 6, (60, 2)).astype(float)
     votes[rng.random((60, 2)) < 0.1] = np.nan
     scales = {
-        word: AnswerScale.of(Scale(level=level, values=(1, 2, 3, 4, 5)))
+        word: AnswerScale.of(Scale(level=level, anchors={n: str(n) for n in range(1, 6)}))
         for word, level in (("clear", "ordinal"), ("kind", "ordinal" if name == "mae" else "nominal"))
     }
     scored = scored_votes(
