@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +122,38 @@ class Registered(click.Option):
 
         self.help = f"{self.begins}: {', '.join(registered_plugins(self.group))}."
         return super().get_help_record(ctx)
+
+
+HOST = (
+    click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8642,
+        show_default=True,
+        help="Port to listen on; 0 takes any free one.",
+    ),
+    click.option(
+        "--allow-host",
+        multiple=True,
+        metavar="NAME",
+        help="A further host name to accept, such as a proxy's or a domain; repeatable.",
+    ),
+    click.option(
+        "--tls-cert",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Serve HTTPS with this certificate chain (PEM).",
+    ),
+    click.option(
+        "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
+    ),
+)
+
+
+def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """A decorator that gives a command these options."""
+    return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
 def filled_jury(jury: Jury, model: str | None, base_url: str | None) -> Jury:

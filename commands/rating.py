@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from .options import location, say
-from .serving import HOST, with_options
+from .options import HOST, location, say, with_options
 
 _SERVED = (
     *HOST,

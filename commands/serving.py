@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .options import BASE_URL, IN_FLIGHT, MODEL, filled_jury, location, say
-
-Command = Callable[..., Any]
+from .options import BASE_URL, HOST, IN_FLIGHT, MODEL, Command, filled_jury, location, say, with_options
 
 _JURY = (
     click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`."),
@@ -26,31 +23,6 @@ _JURY = (
     ),
     MODEL,
     BASE_URL,
-)
-HOST = (
-    click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
-    click.option(
-        "--port",
-        type=click.IntRange(0, 65535),
-        default=8642,
-        show_default=True,
-        help="Port to listen on; 0 takes any free one.",
-    ),
-    click.option(
-        "--allow-host",
-        multiple=True,
-        metavar="NAME",
-        help="A further host name to accept, such as a proxy's or a domain; repeatable.",
-    ),
-    click.option(
-        "--tls-cert",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Serve HTTPS with this certificate chain (PEM).",
-    ),
-    click.option(
-        "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
-    ),
 )
 """Where a server listens."""
 _HTTP = (
@@ -96,11 +68,6 @@ _LIMITS = (
     click.option("--prices", type=click.Path(path_type=Path), help="A file of prices, as for `venire run`."),
     click.option("--redact", is_flag=True, help="Keep the words of cases and jurors out of the record."),
 )
-
-
-def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """A decorator that gives a command these options."""
-    return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
 @click.command()

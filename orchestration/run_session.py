@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from ..agents.budget import Budget
-from ..agents.clients.batch import MOST_REQUESTS, BatchSettings
 from ..agents.cost import Price
 from ..agents.providers import Preflight, Providers
 from ..agents.tracing import tracing_to
@@ -33,6 +33,9 @@ from .record.redaction import print_redacted, redact_errors
 from .record.store import run_exists
 from .runner import RunResult, WorkLeft, hear_cases, work_left
 from .worked_examples import ScoredCases, worked_examples
+
+if TYPE_CHECKING:
+    from ..agents.clients.batch import BatchSettings
 
 THRESHOLD = 50_000
 """New objects between two collections. What a deliberation leaves behind holds no cycles and is freed by reference
@@ -324,7 +327,8 @@ def _executor_job(session: RunSession, court: Court, console: Console) -> Execut
         juries=session.juries,
         court=court,
         # In batches every case waits for the same one.
-        at_once=session.at_once or (MOST_REQUESTS if session.batch else _AT_ONCE * session.in_flight),
+        at_once=session.at_once
+        or (session.batch.most_requests if session.batch else _AT_ONCE * session.in_flight),
         in_flight=session.in_flight,
         seed=session.seed,
         prices=session.prices,

@@ -55,6 +55,8 @@ class BatchNotes(Protocol):
 class BatchSettings:
     """How long requests are gathered and how often a batch is asked about, in seconds; where batches are written down."""
 
+    most_requests = MOST_REQUESTS
+
     def __init__(self, *, gather: float = 2.0, poll: float = 30.0, say: Callable[[str], None]) -> None:
         self.gather, self.poll, self.say = gather, poll, say
         self.notes: BatchNotes | None = None
