@@ -29,15 +29,21 @@ if TYPE_CHECKING:
 @click.option(
     "--human", required=True, type=click.Path(path_type=Path), help="People's ratings of some cases."
 )
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: at random).")  # fmt: skip
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: they were drawn at random).")  # fmt: skip
 @click.option("--arm", help="The jury to use (default: the run's first).")
 @click.option("--attribute", help="Only this attribute (default: all that people rated).")
 @click.option("--quantile", "quantiles", multiple=True, type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Estimate this quantile instead of the mean; repeatable.")  # fmt: skip
-@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="Estimate the slope of people's scores on a number in the cases' metadata, or on output_length.")  # fmt: skip
+@click.option("--slope", "slopes", multiple=True, metavar="COLUMN", help="Estimate how people's scores change with a numeric field of the cases' metadata, or with output_length (a regression slope).")  # fmt: skip
 @click.option(
-    "--systems", metavar="A,B", help="Estimate system A's mean minus B's; cases of one group are paired."
+    "--systems",
+    metavar="A,B",
+    help="Estimate system A's mean score minus system B's; cases of one group are paired.",
 )
-@click.option("--against", metavar="ARM", help="Estimate the jury's distance from people minus this arm's.")
+@click.option(
+    "--against",
+    metavar="ARM",
+    help="Estimate how much farther from people's scores the jury is than this arm.",
+)
 @REFERENCE
 @JSON
 @sheet_option("human")
@@ -81,29 +87,29 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     return system, rival
 
 
-@click.command(short_help="Find verdicts that may be accepted unseen, with a bound on their error.")
+@click.command(short_help="Find verdicts that can be accepted unseen, with a bound on their error rate.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: at random).")  # fmt: skip
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: they were drawn at random).")  # fmt: skip
 @click.option(
     "--risk",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="Largest share of wrong verdicts among those accepted.",
+    help="Largest share of wrong verdicts that you allow among the accepted ones.",
 )
 @click.option(
     "--delta",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="Probability that the guarantee fails, over the draw of the labels.",
+    help="Allowed probability that the guarantee fails, because of the chance choice of labelled cases.",
 )
 @click.option(
     "--within",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="How far a verdict may be from people's reference without being wrong (default: half a step of the scale).",
+    help="How far a verdict may be from people's reference without counting as wrong (default: half a step of the scale).",
 )
 @click.option("--arm", help="The jury to use (default: the run's first).")
 @click.option(
@@ -113,9 +119,9 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     "--save",
     type=click.Path(path_type=Path),
     metavar="RULE.json",
-    help="Save the rule to this file, for `rule:` in a jury.",
+    help="Save the rule to this file; a jury file can name it under `rule:`.",
 )
-@click.option("--apply", "rule", type=click.Path(path_type=Path), metavar="RULE.json", help="Apply a saved rule to RUN instead.")  # fmt: skip
+@click.option("--apply", "rule", type=click.Path(path_type=Path), metavar="RULE.json", help="Apply a saved rule to RUN instead of finding a new rule.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.csv", help="Write every verdict, accepted or not, to this file.")  # fmt: skip
 @REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -187,7 +193,7 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
     show_default=True,
     help="The kind of curve.",
 )
-@click.option("--direct", is_flag=True, help="Calibrate the jury's verdict instead of each juror.")
+@click.option("--direct", is_flag=True, help="Calibrate the jury's verdict instead of each juror's scores.")
 @click.option(
     "--folds",
     type=click.IntRange(min=2),
@@ -200,17 +206,23 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE.json",
-    help="Save the curves to this file.",
+    help="Save the calibration curves to this file.",
 )
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE.html", help="Write an HTML page to this file."
 )
-@click.option("--apply", "target", type=location, metavar="RUN", help="Calibrate the scores of this run.")
+@click.option(
+    "--apply",
+    "target",
+    type=location,
+    metavar="RUN",
+    help="Use the calibration to convert the scores of this run.",
+)
 @click.option(
     "--scores",
     type=click.Path(path_type=Path),
     metavar="FILE.csv",
-    help="File for the calibrated scores of --apply.",
+    help="With --apply: file for the calibrated scores.",
 )
 @REFERENCE
 @click.option("--seed", type=int, default=0, show_default=True)

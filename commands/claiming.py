@@ -34,25 +34,25 @@ def claims() -> None:
 @click.option(
     "--share",
     type=click.Choice(["addressed", "all", "uncontradicted"]),
-    help="Recount, with this share of the claims as the score.",
+    help="Count again, with this share of the claims as the score.",
 )
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Recount with this threshold.")
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Count again with this threshold.")
 @click.option(
     "--central-weight",
     type=click.FloatRange(min=0, min_open=True),
-    help="Recount with this weight for central claims.",
+    help="Count again with this weight for central claims (other claims weigh 1).",
 )
 @click.option(
     "--human",
     type=click.Path(path_type=Path),
-    help="People's ratings, to show with the case and to compare with claims and with plain word overlap.",
+    help="File of people's ratings. They are shown with the case, and compared with the claims and with plain word overlap.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write claims.jsonl and checks.csv.",
+    help="Write claims.jsonl and checks.csv to this folder.",
 )
 @click.option("--seed", type=int, expose_value=False, hidden=True)
 @NO_RESAMPLES
@@ -141,7 +141,7 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write cases.jsonl, claims.jsonl and checks.csv.",
+    help="Write cases.jsonl, claims.jsonl and checks.csv to this folder.",
 )
 @click.option("--seed", type=int, expose_value=False, hidden=True)
 @NO_RESAMPLES
@@ -170,8 +170,8 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
         print_json({"file": str(file), **labelled_json(labelled, figures)})
         return
     say(
-        f"{labelled.responses} responses, {len(labelled.abstained)} without a list of claims, "
-        f"{len(labelled.claimless)} without a claim, {labelled.unlabelled} claims without a label"
+        f"{labelled.responses} responses; responses without a list of claims: {len(labelled.abstained)}; "
+        f"responses with an empty list: {len(labelled.claimless)}; claims without a label: {labelled.unlabelled}"
     )
     say(figures_line(figures))
     console().print(figures_table(figures, "all"))
@@ -183,7 +183,7 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @click.option(
     "--score",
     required=True,
-    help="The score that needs a threshold: an attribute of the run, or a measure or share of its claims.",
+    help="The score to choose a threshold for: an attribute of the run's rubric, or a claim measure (such as the share of claims that are supported).",
 )
 @click.option("--attribute", help="The yes-or-no question that people answered (default: the only one).")
 @click.option("--arm", help="The jury to use (default: the first that has the score of --score).")
@@ -191,9 +191,9 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
 @click.option(
     "--costs",
     metavar="FP,FN",
-    help="Minimise the total cost instead, given the cost of a wrong yes and of a wrong no.",
+    help="Costs of a wrong yes and of a wrong no: choose the threshold with the lowest total cost, instead of --maximise.",
 )
-@click.option("--fixed", type=float, help="The threshold to compare with (default: the jury's).")
+@click.option("--fixed", type=float, help="A threshold to compare the chosen one with (default: the jury's).")
 @click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES

@@ -52,11 +52,14 @@ from .options import (
     "--to",
     "form",
     type=click.Choice(["markdown"]),
-    help="Print the first page in this form, such as for a comment on a pull request.",
+    help="Print the first page of the report in this form, for example for a comment on a pull request.",
 )
 @click.option("--png", "pictures", is_flag=True, help="With -o: also write the figures as PNG.")
 @click.option(
-    "--rescore", multiple=True, metavar="RATER", help="Name of a rater in a second panel; repeatable."
+    "--rescore",
+    multiple=True,
+    metavar="RATER",
+    help="Name of a person who belongs to a second panel of raters; repeatable.",
 )
 @click.option(
     "--families",
@@ -68,13 +71,13 @@ from .options import (
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Show this metric beside the arms, such as wer; repeatable.",
+    help="Automatic metric to show beside the arms, such as wer; repeatable.",
 )
 @click.option(
     "--normal",
     default="plain",
     show_default=True,
-    help="Normalisation of the texts for --metric, such as asr-en.",
+    help="With --metric: how the texts are normalised, such as asr-en.",
 )
 @REFERENCE
 @HARMFUL
@@ -230,7 +233,7 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
         )
 
 
-@click.command(short_help="Measure how far raters agree in a table of ratings.")
+@click.command(short_help="Measure how well raters agree in a table of ratings.")
 @click.argument("ratings", type=click.Path(path_type=Path))
 @click.option("--rubric", help="Take each attribute's level of measurement and its values from this rubric.")
 @click.option(
@@ -241,7 +244,10 @@ def _compare_runs(run: Path | str, earlier: Path | str, as_json: bool) -> None:
     help="Write an HTML page to this file.",
 )
 @click.option(
-    "--all", "every", is_flag=True, help="Also show coefficients that do not fit the scale's level."
+    "--all",
+    "every",
+    is_flag=True,
+    help="Also show coefficients that do not fit the scale's level of measurement.",
 )
 @REFERENCE
 @METHOD

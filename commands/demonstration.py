@@ -64,7 +64,8 @@ def _replay(console: Console, *, pause: float) -> None:
     transcript = Transcript.model_validate(record["transcript"])
     console.rule("A deliberation")
     console.print(
-        "Replayed from its record. The case is invented, and so are the jurors' words.\n", style="dim"
+        "This deliberation is replayed from a record. The case is invented, and so are the jurors' words.\n",
+        style="dim",
     )
     _case(console, Case.model_validate(record["case"]))
     renderer = EntryRenderer()
@@ -78,7 +79,7 @@ def _replay(console: Console, *, pause: float) -> None:
 def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     """One deliberation by a language model in this process, told as it happens."""
     if gguf is None and weights_path() is None:
-        console.print(f"A live deliberation is left out: to see one, run {INSTALL!r} first.\n", style="dim")
+        console.print(f"The live deliberation is left out. To see one, run {INSTALL!r} first.\n", style="dim")
         return
     console.rule("A live deliberation")
     console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))
@@ -99,7 +100,7 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
         in_flight=1,
     )
     try:
-        with console.status("three jurors read the case; the first words take a little while"):
+        with console.status("three jurors are reading the case; their first words take a little while"):
             run_session(session, console, quiet=True, listener=tell)
     except VenireError as error:
         console.print(Text(f"left out: {error.problem} -> {error.remedy}\n", "yellow"))
@@ -110,7 +111,8 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     _end(console, verdict)
     if verdict.stop.limit == "max_seconds":
         console.print(
-            f"This machine is too slow or too busy to do more in {LIVE_SECONDS} seconds.\n", style="dim"
+            f"The deliberation ended after {LIVE_SECONDS} seconds, because this machine is slow or busy.\n",
+            style="dim",
         )
 
 
@@ -134,8 +136,8 @@ def _study(console: Console, folder: Path) -> None:
     console.rule("A study")
     console.print(
         f"{len(heard)} invented hospital cases, with the scores of two invented doctors. A jury of three readers with different stances "
-        "judged them, and one reader alone. All use the language model that comes with venire; the real engine recorded their answers in advance. "
-        "The baseline is a jury of ten lenses, which only count words.\n",
+        "judged the cases, and so did a single reader. All readers use the language model that comes with venire; their answers were recorded in advance. "
+        "The baseline is a jury of ten lenses: simple programs that only count words.\n",
         style="dim",
     )
     cases = folder.parent / "study-cases.jsonl"
@@ -163,14 +165,14 @@ def _study(console: Console, folder: Path) -> None:
         ):
             console.print(Text(words, "bold green"))
     console.print(
-        "\nA jury that is not shown to beat a single judge, or a constant, has added nothing. So few cases can show "
-        "only large differences.\n",
+        "\nUnless a jury is shown to beat a single judge and a constant score, there is no evidence that it adds anything. "
+        "With this few cases, only large differences can be detected.\n",
         style="dim",
     )
     command = sys.argv[0] if Path(sys.argv[0]).name == "venire" else "venire"
     for purpose, arguments in (
-        ("read it in the browser", f"inspect {folder}"),
-        ("start from a sheet of your own", "new FOLDER --from SHEET.xlsx"),
+        ("read this study in the browser", f"inspect {folder}"),
+        ("start with your own spreadsheet", "new FOLDER --from SHEET.xlsx"),
     ):
         console.print(Text(purpose, "dim"))
         console.print(Text(f"  {command} {arguments}", "bold"), soft_wrap=True)

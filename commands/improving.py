@@ -22,7 +22,11 @@ from .options import JSON, QUIET, console, exit_unless_whole, print_json, say, s
 )
 @click.option("--faults", help="Kinds of fault, separated by commas (default: all).")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--split", metavar="NAME=SHARE,...", help="Split by document, such as train=0.8,test=0.2.")
+@click.option(
+    "--split",
+    metavar="NAME=SHARE,...",
+    help="Split the cases by document into parts, such as train=0.8,test=0.2.",
+)
 @JSON
 @sheet_option("cases")
 def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str | None, as_json: bool) -> None:
@@ -49,10 +53,12 @@ def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str |
         print_json(told)
         return
     out = console()
-    out.print(f"{told['cases']} cases in {output}: {told['clean']} clean, the others with one fault each")
+    out.print(
+        f"{told['cases']} cases in {output}: {told['clean']} without a planted fault, the others with one planted fault each"
+    )
     for kind in kinds:
         remark = (
-            f"; not planted in {absent[kind]} of {len(clean)} texts: no place found where it makes the text false"
+            f"; not planted in {absent[kind]} of {len(clean)} texts, because no place was found where this fault makes the text false"
             if absent[kind]
             else ""
         )
@@ -82,7 +88,7 @@ def _shares(text: str) -> dict[str, float]:
     return shares
 
 
-@click.command(short_help="Look for better wording of personas and rubrics, tested on untouched cases.")
+@click.command(short_help="Look for better wording of personas and rubrics, tested on held-out cases.")
 @click.argument("file", metavar="OPT.yaml", type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -91,9 +97,13 @@ def _shares(text: str) -> dict[str, float]:
     metavar="OUT",
     help="Folder for the record, the new files and the report.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what it would cost; call no model and write nothing.")
 @click.option(
-    "--redact", is_flag=True, help="Not supported here, because patients' words would go into a persona."
+    "--dry-run", is_flag=True, help="Print what the search would cost; call no model and write nothing."
+)
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Not supported by this command, because patients' words would go into a persona.",
 )
 @QUIET
 @JSON
@@ -145,10 +155,13 @@ def _show_plan(plan: object) -> None:
     summary = plan.json()
     out.print(f"to reword: {', '.join(summary['optimise'])}", highlight=False, markup=False)
     out.print(
-        f"cases: {summary['train']} to learn from, {summary['validation']} to choose on, {summary['test']} to score on",
+        f"cases: {summary['train']} for training, {summary['validation']} for choosing the best version, {summary['test']} held out for the final score",
         highlight=False,
     )
-    out.print(f"at least {least.calls} calls, about {least.tokens} tokens, {least.price}", highlight=False)
+    out.print(
+        f"expected use: at least {least.calls} calls, about {least.tokens} tokens, {least.price}",
+        highlight=False,
+    )
     for name, limit in summary["budget"].items():
         if limit is not None:
             out.print(f"{name}: {limit:g}", highlight=False)
@@ -191,7 +204,9 @@ def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
     _show_examples(result["examples"], output / "examples", as_json=False)
     out = console()
     if result["search"]:
-        out.print(f"search: {len(result['search'])} settings tried on the dev split; MODEL_CARD.md has each")
+        out.print(
+            f"search: {len(result['search'])} settings were tried on the dev split; MODEL_CARD.md lists them all"
+        )
     for stage, outcome in result["stages"].items():
         margin = (
             f", margin {outcome['first']['margin']:.3f} to {outcome['last']['margin']:.3f}"
@@ -210,7 +225,7 @@ def _show_examples(summary: dict[str, Any], output: Path, as_json: bool) -> None
         return
     out = console()
     out.print(
-        f"{summary['sft']} ballots to learn from ({summary['sft_upsampled']} after those of reviewers are repeated), {summary['dpo']} pairs of ballots, in {output}"
+        f"training examples in {output}: {summary['sft']} ballots ({summary['sft_upsampled']} after reviewers' ballots are repeated) and {summary['dpo']} pairs of ballots"
     )
     for reason, count in summary["dropped"].items():
         out.print(f"  left out: {count} {reason}")

@@ -171,7 +171,7 @@ def schema(kind: str | None, output: Path | None) -> None:
         for name in kinds:
             (output / f"{name}.json").write_text(schema_text(name), encoding="utf-8")
         say(
-            f"{len(kinds)} schemas written to {output}; to use one, begin a file with: # yaml-language-server: $schema={output}/jury.json"
+            f"{len(kinds)} schemas written to {output}; to check a jury file in your editor, begin it with: # yaml-language-server: $schema={output}/jury.json"
         )
     elif kind in kinds:
         click.echo(schema_text(kind), nl=False)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["half", "drop", "separate"]),
     default="half",
     show_default=True,
-    help="Count a tie as half a win for each, leave it out, or count it as neither won nor lost.",
+    help="Count a tie as half a win for each system, leave it out, or count it as neither won nor lost.",
 )
 @JSON
 @sheet_option("file")
@@ -81,7 +81,9 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     for report in reports:
         show_answer(pair_section(report), console())
     for arm, attribute, pairs in hung:
-        say(f"{arm}: {attribute}: none of the {pairs} pairs that it heard has a verdict with a preference")
+        say(
+            f"{arm}: {attribute}: the jury judged {pairs} pairs of outputs, but reached no verdict on which output is better"
+        )
 
 
 @click.command(short_help="Align two transcripts of one talk: what was said and what was heard.")
@@ -111,16 +113,16 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     "--page",
     type=click.Path(path_type=Path),
     metavar="HTML",
-    help="Write the two transcripts side by side as one page.",
+    help="Write the two transcripts side by side as an HTML page to this file.",
 )
 @click.option(
     "--speaker",
-    help="The speaker to align (default: the one that the format names, else everybody).",
+    help="The speaker whose words are aligned (default: the one that the format names, else everybody).",
 )
 @click.option("--name", help="Name of the consultation (default: the file's name).")
 @click.option(
     "--model",
-    help="Let this model propose the groups, instead of comparing words; `local` is the embedded model.",
+    help="Let this model propose which utterances belong together, instead of comparing words; `local` is the embedded model.",
 )
 @BASE_URL
 @click.option(
@@ -129,10 +131,8 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     metavar="RUN",
     help="With --model: record the calls here, so that none is paid twice.",
 )
-@click.option(
-    "--proposal", type=click.Path(path_type=Path), help="Start from the groups of this alignment file."
-)
-@click.option("--raw", is_flag=True, help="Do not refine the proposal by rules.")
+@click.option("--proposal", type=click.Path(path_type=Path), help="Start from the alignment in this file.")
+@click.option("--raw", is_flag=True, help="Keep the proposed alignment as it is; do not refine it by rules.")
 @JSON
 def align(
     said: Path,
@@ -215,7 +215,7 @@ def align(
 @click.option(
     "--human", type=click.Path(path_type=Path), help="People's ratings to compare the metrics with."
 )
-@click.option("--attribute", help="The rated attribute, if there are several.")
+@click.option("--attribute", help="The attribute to use, if people rated several.")
 @click.option(
     "--rubric", help="The rubric that says which end of the scale is bad (without one: the high end)."
 )
@@ -236,13 +236,13 @@ def align(
 @click.option(
     "--scores",
     type=click.Path(path_type=Path),
-    help="Table of other programs' scores: case,metric,value and optionally direction,family.",
+    help="Table of other programs' scores, with the columns case,metric,value and optionally direction,family.",
 )
 @click.option(
     "--pair",
     nargs=2,
     metavar="WORSE BETTER",
-    help="Two cases: test whether each metric scores the first one worse.",
+    help="Two cases, the first of which is worse: test whether each metric also scores it worse.",
 )
 @click.option(
     "-o",

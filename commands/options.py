@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-FULL = click.option("--full", is_flag=True, help="Print everything after the first page too.")
+FULL = click.option("--full", is_flag=True, help="Print the whole report, not only its first page.")
 REQUIRE = click.option(
     "--require",
     "required",
@@ -31,7 +31,9 @@ REQUIRE = click.option(
 )
 QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 BATCH = click.option(
-    "--batch", is_flag=True, help="Send calls in batches: half the price, but hours instead of minutes."
+    "--batch",
+    is_flag=True,
+    help="Send model calls in batches, which costs half as much but takes hours instead of minutes.",
 )
 POLL = click.option(
     "--poll",
@@ -40,20 +42,22 @@ POLL = click.option(
     show_default=True,
     help="With --batch: seconds between two checks of a batch.",
 )
-MODEL = click.option("--model", help="Model for every seat that has none in the jury file.")
-BASE_URL = click.option("--base-url", help="Address of the server of --model.")
+MODEL = click.option(
+    "--model", help="Model for every juror, and for the orchestrator, without a model in the jury file."
+)
+BASE_URL = click.option("--base-url", help="Address of the server that runs the model of --model.")
 IN_FLIGHT = click.option(
     "--in-flight",
     type=click.IntRange(min=1),
     default=32,
     show_default=True,
-    help="Largest number of calls at a time.",
+    help="Largest number of model calls at the same time.",
 )
 RPM = click.option(
-    "--rpm", type=click.IntRange(min=1), help="Largest number of requests a minute to each provider."
+    "--rpm", type=click.IntRange(min=1), help="Largest number of requests per minute to each provider."
 )
 TPM = click.option(
-    "--tpm", type=click.IntRange(min=1), help="Largest number of tokens a minute to and from each provider."
+    "--tpm", type=click.IntRange(min=1), help="Largest number of tokens per minute to and from each provider."
 )
 MAX_USD = click.option(
     "--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop when this many US dollars are spent."
@@ -105,7 +109,7 @@ MARGIN = click.option(
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="A score is an error if it differs from people's reference by this share of the scale or more.",
+    help="A score counts as wrong if it differs from people's reference by this share of the scale or more.",
 )
 
 
@@ -162,7 +166,7 @@ def filled_jury(jury: Jury, model: str | None, base_url: str | None) -> Jury:
 
     filled = jury.fill(model=model, base_url=base_url)
     if (unnamed := seats_without_model(filled)) and sys.stdin.isatty() and sys.stderr.isatty():
-        say(f"no model is named for {', '.join(unnamed)} of the jury {jury.name!r}", err=True)
+        say(f"the jury {jury.name!r} names no model for {', '.join(unnamed)}", err=True)
         question = "Judge with the small embedded model, which is for trying things out?"
         return filled.fill(model="local") if click.confirm(question, default=False, err=True) else filled
     return filled
@@ -203,7 +207,7 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
                     taken = first_table(values[name], sheets)
                     rest = ", ".join(sheet for sheet in sheets if sheet != taken)
                     say(
-                        f"{values[name]}: reading the sheet {taken!r}; choose another with --sheet NAME: {rest}",
+                        f"{values[name]}: reading the sheet {taken!r}; to read another sheet, give its name with --sheet: {rest}",
                         err=True,
                     )
                     values[name] = Path(f"{values[name]}#{taken}")
@@ -234,7 +238,7 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
     """Say on stderr which models some cases lack, why, and how they are asked again."""
     for model in models:
         say(str(model), err=True)
-    say("so some cases lack ballots; run the same command with --retry to ask again", err=True)
+    say("so some cases lack ballots; to ask these models again, run the same command with --retry", err=True)
 
 
 def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> None:

@@ -49,12 +49,20 @@ _SERVED = (
     "--only",
     type=click.Path(path_type=Path),
     metavar="LIST.csv",
-    help="Only the cases in this file, by `venire triage --for estimate -o` or `venire certify -o`, or any table with a column case.",
+    help="File that lists the cases to rate: from `venire triage --for estimate -o` or `venire certify -o`, or any table with a column case.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed for who rates what, in which order."
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the random choice of who rates which case, and in which order.",
 )
-@click.option("--close", is_flag=True, help="Write the files and make all links invalid.")
+@click.option(
+    "--close",
+    is_flag=True,
+    help="Close the collection: write the ratings files and make all raters' links invalid.",
+)
 @with_options(*_SERVED)
 def rate(cases: Path | str, output: Path, **options: Any) -> None:
     """Have people rate CASES, a file or a run, in the browser, until Ctrl-C.
@@ -82,7 +90,7 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
         desk.close()
 
 
-@click.command(short_help="Let people who hold a seat fill in their waiting ballots.")
+@click.command(short_help="Let people who are jurors fill in the ballots that wait for them.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--as",
@@ -90,9 +98,11 @@ def rate(cases: Path | str, output: Path, **options: Any) -> None:
     multiple=True,
     required=True,
     metavar="NAME",
-    help="Name of a person who holds a seat; repeatable.",
+    help="Name of a person who is a juror; repeatable.",
 )
-@click.option("--close", is_flag=True, help="Make all links of this run invalid.")
+@click.option(
+    "--close", is_flag=True, help="Make the links of all people who are jurors of this run invalid."
+)
 @with_options(*_SERVED)
 def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None:
     """Serve the ballots of RUN that wait for a person, until Ctrl-C. `venire run` continues with the answers."""
@@ -114,7 +124,7 @@ def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None
                 raise VenireError(f"no question was ever asked of {name!r}", remedy=nearest(name, asked))
         if close:
             desk.revoke_links()
-            say("closed: all links are invalid now", err=True)
+            say("closed: the links of all people on the jury are now invalid", err=True)
             return
         serve_desk(desk, list(people), _address(options), partial(say, err=True), rating=False, only=True)
     finally:

@@ -20,7 +20,7 @@ CONTROLS = click.option(
     "--controls",
     type=location,
     metavar="CHILD",
-    help="The run with the controls of RUN (default: one beside RUN).",
+    help="The run that holds the control runs made for RUN (default: the one next to RUN).",
 )
 
 
@@ -33,7 +33,9 @@ CONTROLS = click.option(
     is_flag=True,
     help="Show who moved towards whom, who conforms, what splits juries and what to look at.",
 )
-@click.option("--human", type=click.Path(path_type=Path), help="People's ratings; those of CASE are shown.")
+@click.option(
+    "--human", type=click.Path(path_type=Path), help="File of people's ratings; those of CASE are shown."
+)
 @CONTROLS
 @JSON
 @sheet_option("human")
@@ -92,7 +94,7 @@ def _with_controls(controls: Path | str, verdict: Verdict, found: tuple[Flag, ..
     type=click.Path(path_type=Path),
     help="File to write (for site: a folder); default: stdout.",
 )
-@click.option("--count", cls=Registered, group="venire.counting", help="Recount the votes by this rule")
+@click.option("--count", cls=Registered, group="venire.counting", help="Count the votes again by this rule")
 @click.option("--case", help="Only this case.")
 @click.option(
     "--no-prompts",
@@ -141,7 +143,7 @@ def export(
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="A.json",
-    help="An alignment that venire align wrote; repeatable.",
+    help="An alignment file that `venire align` wrote; repeatable.",
 )
 @CONTROLS
 @sheet_option("human")

@@ -49,24 +49,37 @@ if TYPE_CHECKING:
     help="Directory for the replay, which is a new run.",
 )
 @click.option(
-    "--without", multiple=True, metavar="SEAT", help="Remove a seat: it has no vote, and no juror reads it."
+    "--without",
+    multiple=True,
+    metavar="SEAT",
+    help="Remove a juror, which then has no vote and is not read by the others.",
 )
 @click.option(
     "--leaving",
     multiple=True,
     metavar="SEAT",
-    help="Seat that leaves at --from-round; its earlier votes remain.",
+    help="Juror that leaves at --from-round; its earlier votes remain.",
 )
 @click.option(
     "--seat",
     "seats",
     multiple=True,
     metavar="SEAT=persona:NAME|model:M",
-    help="Put another persona or model in a seat.",
+    help="Give a juror another persona or another model.",
 )
-@click.option("--limits", multiple=True, metavar="max_rounds=1", help="Change limits; `none` removes one.")
+@click.option(
+    "--limits",
+    multiple=True,
+    metavar="max_rounds=1",
+    help="Change a limit of the jury; the value `none` removes it.",
+)
 @click.option("--orchestrator", metavar="MODEL", help="Use another model as the orchestrator.")
-@click.option("--advocates", nargs=2, metavar="HIGH LOW", help="In a debate: the seats that argue.")
+@click.option(
+    "--advocates",
+    nargs=2,
+    metavar="HIGH LOW",
+    help="In a debate: the two jurors that argue, for a high and for a low score.",
+)
 @click.option(
     "--from-round",
     type=click.IntRange(min=1),
@@ -76,7 +89,7 @@ if TYPE_CHECKING:
 @click.option(
     "--each-seat",
     is_flag=True,
-    help="Remove each seat in turn and report what its presence changed.",
+    help="Remove each juror in turn, and report what its presence changed.",
 )
 @click.option(
     "--controls", is_flag=True, help="Ask jurors again about their revisions, to find out why they moved."
@@ -86,7 +99,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Draws for each control. More cases help more than more draws.",
+    help="How often each control question is asked. More cases help more than more repeats.",
 )
 @click.option(
     "--who",
@@ -100,7 +113,8 @@ if TYPE_CHECKING:
 )
 @ARM
 @click.option(
-    "--base-url", help="Address of a model that these options name, or whose recorded address holds a secret."
+    "--base-url",
+    help="Server address of the model that these options name, or of one whose recorded address was left out because it holds a secret.",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Print how many calls would be new, and make none.")
 @MAX_USD
@@ -257,7 +271,7 @@ def show_control_run(
         show_controls(report, console())
 
 
-@click.command(short_help="Measure how far pressure changes a jury's votes.")
+@click.command(short_help="Measure how much pressure changes a jury's votes.")
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY.yaml")
 @click.option(
     "-o",
@@ -271,7 +285,7 @@ def show_control_run(
     "--figure",
     type=click.Path(path_type=Path),
     metavar="FILE.svg",
-    help="Write a figure of every condition with its intervals.",
+    help="Write a figure of all conditions, with intervals, to this file.",
 )
 @MODEL
 @BASE_URL

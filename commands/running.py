@@ -78,19 +78,25 @@ _MANY = 20_000
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`.")
 @click.option(
-    "--jury", "juries", required=True, multiple=True, help="A jury file or name; repeatable, each is one arm."
+    "--jury",
+    "juries",
+    required=True,
+    multiple=True,
+    help="A jury file or name; repeatable. Each jury is one arm of the run.",
 )
 @click.option(
-    "--pairs", is_flag=True, help="Make a case of every two systems that share a question and source."
+    "--pairs",
+    is_flag=True,
+    help="Make a case of every two outputs, by different systems, with the same question and source.",
 )
-@click.option("--against", metavar="SYSTEM", help="With --pairs: only pairs with this system.")
+@click.option("--against", metavar="SYSTEM", help="With --pairs: only pairs that include this system.")
 @click.option(
     "--by-turn", is_flag=True, help="Judge each turn of the assistant in a conversation as a case of its own."
 )
 @click.option(
     "--as-pairs",
     is_flag=True,
-    help="Ask which of two outputs does better on each attribute of a rubric of scores.",
+    help="For pairs: ask which output does better on each attribute, instead of asking for scores.",
 )
 @click.option(
     "-o",
@@ -131,7 +137,9 @@ _MANY = 20_000
 )
 @click.option("--trace", type=click.Path(path_type=Path), help="Write OpenTelemetry spans to this file.")
 @RETRY
-@click.option("--watch", is_flag=True, help="Wait for people who hold a seat, and continue with each ballot.")
+@click.option(
+    "--watch", is_flag=True, help="Wait for people who are jurors, and continue after each of their ballots."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--executor",
@@ -141,10 +149,14 @@ _MANY = 20_000
     group="venire.executors",
     help="Where the cases are judged; local is this process",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="On Ray: number of workers (default: CPUs).")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="On Ray: number of worker processes (default: the number of CPUs).",
+)
 @click.option(
     "--ray-address",
-    help="Address of an existing cluster (default: RAY_ADDRESS; without it, a cluster is started).",
+    help="Address of an existing Ray cluster (default: RAY_ADDRESS; without it, a cluster is started).",
 )
 @QUIET
 @JSON
@@ -203,10 +215,10 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
         await_answers(output, answered)
     stopped = ended.limit is not None and ended.limit in signal.Signals.__members__
     if stopped and not options["as_json"]:
-        say(f"the scores so far: venire show {quote(str(output))}")
+        say(f"to see the scores so far, run: venire show {quote(str(output))}")
     elif not ended.heard and ended.skipped > _MANY and not options["as_json"]:
         say(
-            f"all cases were heard before: {ended.skipped} deliberations; show their scores with venire show {quote(str(output))}"
+            f"all cases were judged before ({ended.skipped} deliberations); to see their scores, run: venire show {quote(str(output))}"
         )
     else:
         # The models that were not reached are named on stderr, below.
@@ -249,9 +261,13 @@ def merge(runs: tuple[Path | str, ...], output: Path | str) -> None:
     if len(runs) < 2:
         raise VenireError("merging needs two runs or more", remedy="name two runs or more")
     merged = merge_runs(runs, output)
-    say(f"{merged.deliberations} deliberations and {merged.calls} calls of {len(runs)} runs in {output}")
+    say(
+        f"{len(runs)} runs were merged into {output}: {merged.deliberations} deliberations and {merged.calls} calls"
+    )
     if merged.doubled:
-        say(f"{merged.doubled} deliberations were in two runs; those of the first run named are kept")
+        say(
+            f"{merged.doubled} deliberations were in two runs; the copy from the run that you named first is kept"
+        )
 
 
 def _requirements(written: Sequence[str], rubric: Rubric) -> list[Requirement]:

@@ -40,22 +40,23 @@ class _Import(click.Command):
     "--output",
     type=click.Path(path_type=Path),
     metavar="CASES|RUN",
-    help="File for the cases: .jsonl, .csv, .parquet or .arrow. For deliberations: a new run.",
+    help="File for the cases: .jsonl, .csv, .parquet or .arrow. For deliberations: the folder of a new run.",
 )
 @click.option(
     "--ratings",
     type=click.Path(path_type=Path),
-    help="File for the ratings of people or of the tool's scorers: .csv, .jsonl, .parquet or .arrow.",
+    help="File for the ratings by people, or by the scorers of the tool that wrote FILE: .csv, .jsonl, .parquet or .arrow.",
 )
 @click.option(
-    "--rubric", help="Convert words to this rubric's values; words that do not fit are listed and left out."
+    "--rubric",
+    help="Convert ratings that are words to this rubric's values; words that do not fit are listed and left out.",
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="ROLE=NAME",
-    help="Say which of the tool's texts to use, such as output=summary; repeatable.",
+    help="Say which field of FILE to use, such as output=summary; repeatable.",
 )
 @JSON
 def import_(
@@ -83,7 +84,7 @@ def import_(
     if output is not None and not output.suffix and ratings is None:
         number = import_deliberations(kind, file, output)
         say(
-            f"{_many(number, 'deliberation')} written to {output}; read: venire show {quote(str(output))}",
+            f"{_many(number, 'deliberation')} written to {output}; to read them, run: venire show {quote(str(output))}",
             err=True,
         )
         if as_json:
@@ -120,7 +121,8 @@ def import_(
 @click.option("--rubric", help="A rubric file or name, instead of one made from your questions.")
 @click.option("--jury", help="A jury file or name (default: you are asked).")
 @click.option(
-    "--model", help="Model for every seat that has none in the jury file, such as openai/gpt-4o-mini."
+    "--model",
+    help="Model for every juror, and for the orchestrator, without a model in the jury file, such as openai/gpt-4o-mini.",
 )
 @BASE_URL
 @click.option(
@@ -128,9 +130,13 @@ def import_(
     "named",
     multiple=True,
     metavar="ROLE=COLUMN",
-    help="Assign a column, such as output='AI summary'; repeatable.",
+    help="Say what a column holds, such as output='AI summary'; repeatable.",
 )
-@click.option("--yes", is_flag=True, help="Accept all guesses without asking.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Accept everything that was guessed about the file, such as what each column holds, without asking.",
+)
 @sheet_option("sheet")
 def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **chosen: Any) -> None:
     """Make a folder with cases, rubric, jury, study and ratings to start from. Needs no programming."""
@@ -188,7 +194,7 @@ def _project(
         jury = "stances" if yes else _choose_jury()
     if model is None and not yes and any(seat.model is None for seat in load_jury(jury).seats):
         model = click.prompt(
-            "Which model judges? (such as openai/gpt-4o-mini; local: the small embedded one, for trying things out)",
+            "Which model should judge? (such as openai/gpt-4o-mini; `local` is a small embedded model for trying things out)",
             err=True,
         )
     load_jury(jury)
@@ -239,7 +245,7 @@ def _read_sheet(
     carried = carry_merged(rows, columns)
     if carried:
         say(
-            f"{_many(carried, 'row')} without id and text: read as further ratings of the case above",
+            f"rows without an id and a text are read as further ratings of the case above them ({_many(carried, 'row')})",
             err=True,
         )
     for note in clear_stray_scores(numbered, columns.of("rating")):
@@ -251,7 +257,7 @@ def _read_sheet(
     for name in columns.of("kept"):
         if is_form_status(name, cells := [row.get(name, "") for row in rows]) and any(cells):
             say(
-                f"{name!r} is read as REDCap's status of a form, and not as scores; if it is scores, give --column rating={name!r}",
+                f"the column {name!r} is read as REDCap's status of a form, not as scores; if it holds scores, give --column rating={name!r}",
                 err=True,
             )
     for unread in unread_scores(columns, rows):
@@ -262,16 +268,22 @@ def _read_sheet(
             )
     if (by_attribute := rows_by_attribute(rows, columns)) is not None:
         rows, columns = by_attribute
-        say(f"each row is read as one score, of {', '.join(columns.of('rating'))}", err=True)
+        say(
+            f"each row is read as one score of one attribute; the attributes are: {', '.join(columns.of('rating'))}",
+            err=True,
+        )
     if (by_system := ids_by_system(rows, columns)) is not None:
-        say(f"texts with one id differ in {columns.one('system')!r}: each text gets an id with it, and the shared id becomes the group", err=True)  # fmt: skip
+        say(f"several texts share an id but differ in {columns.one('system')!r}, which is now added to each text's id; the shared id is used as the group", err=True)  # fmt: skip
         rows, columns = by_system
     ratings = columns.of("rating") if columns.one("rater") is None else ()
     if scores := scores_by_person(ratings):
         people, subjects = (
             ", ".join(dict.fromkeys(pair[side] for pair in scores.values())) for side in (0, 1)
         )
-        say(f"{len(scores)} columns are read as scores of {subjects} by {people}", err=True)
+        say(
+            f"{len(scores)} columns are read as people's scores (attributes: {subjects}; people: {people})",
+            err=True,
+        )
         rows, columns = rows_by_person(rows, columns, scores)
     elif (unclear := unclear_persons(ratings)) and not any(f"rating={name}" in named for name in unclear):
         _refuse_unclear(sheet, unclear)
@@ -337,7 +349,7 @@ def _settle_odd(
 
     cells = [(line, row) for line, row in rows if row.get(column) == odd]
     others = [float(row[column]) for _, row in rows if row.get(column) not in ("", odd, None)]
-    problem = f"line {cells[0][0]}, {column!r}: {odd} stands apart from the other scores, {min(others):g} to {max(others):g}"
+    problem = f"line {cells[0][0]}, column {column!r}: {odd} is far from the other scores, which are {min(others):g} to {max(others):g}"
     if yes:
         ends = (
             f"{min(0, int(float(odd)))}-{max(10, int(float(odd)))}"
@@ -348,7 +360,7 @@ def _settle_odd(
             f"{sheet}: {problem}",
             remedy=f"leave the cell empty if it is no score; if it is one, write the scale behind the name: '{column} ({ends})'",
         )
-    if not click.confirm(f"{problem}. Is it a score?", err=True):
+    if not click.confirm(f"{problem}. Is {odd} a score?", err=True):
         for _, row in cells:
             row[column] = ""
 
@@ -412,8 +424,8 @@ def _say_doubtful_scales(columns: SheetColumns, rows: Sequence[Mapping[str, str]
             names_by_scale.setdefault((low, high, top), []).append(column)
     for (low, high, top), names in names_by_scale.items():
         say(
-            f"no score of {', '.join(map(repr, names))} is above {top:g}, and the scale is taken to be {low} to {high}; "
-            f"if it is another, write it behind the column's name: '{names[0]} ({low}-{math.ceil(top)})'",
+            f"no score in {', '.join(map(repr, names))} is above {top:g}; the scale is assumed to be {low} to {high}; "
+            f"if the scale is another, write it after the column's name: '{names[0]} ({low}-{math.ceil(top)})'",
             err=True,
         )
 
@@ -436,10 +448,13 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
 
     empty = [row for row, case in zip(rows, case_ids(rows, columns), strict=True) if case is None]
     if lost := sum(any(cell.strip() for cell in row.values()) for row in empty):
-        say(f"{_many(lost, 'row')} without a text under {columns.one('output')!r}: left out", err=True)
+        say(
+            f"{_many(lost, 'row')} left out, because the column {columns.one('output')!r} has no text there",
+            err=True,
+        )
     if not (columns.of("source") or columns.of("reference")):
         say(
-            "no column holds the source, so jurors see only the text; name one with --column source=NAME",
+            "no column holds the source (what the text was made from), so jurors see only the text; if there is one, give --column source=NAME",
             err=True,
         )
 
@@ -460,7 +475,13 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
     if not names:
         default = "accurate, thorough, clear"
         typed = (
-            default if yes else click.prompt("What should be scored, from 1 to 5?", default=default, err=True)
+            default
+            if yes
+            else click.prompt(
+                "Which qualities should be scored from 1 to 5 (separated by commas)?",
+                default=default,
+                err=True,
+            )
         )
         names = [name.strip() for name in typed.split(",") if name.strip()]
     questions = []
@@ -512,8 +533,8 @@ def _say_next(folder: Path, project: Project) -> None:
     steps = [] if project.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
     study = quote(str(folder / "study.yaml"))
     steps += [
-        f"venire study plan {study}     what it will ask and cost; spends nothing",
-        f"venire study {study}          run it, and report which jury to use",
+        f"venire study plan {study}     shows what the study will ask and cost; spends nothing",
+        f"venire study {study}          runs the study, and reports which jury to use",
     ]
     for number, step in enumerate(steps, 1):
         say(f"{number}. {step}")

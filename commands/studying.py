@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Estimate how many jurors and repeats are enough, and what they cost.")
 @RUN
-@click.option("--arm", help="The jury to use (default: the first with two or more seats).")
+@click.option("--arm", help="The jury to use (default: the first with two or more jurors).")
 @click.option("--attribute", help="Only this attribute.")
 @JSON
 def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: bool) -> None:
@@ -58,14 +58,16 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
     show_answer(dstudy_answer(found), console())
 
 
-@click.command(short_help="Estimate how harsh each juror and how good each case is, in one model.")
+@click.command(short_help="Estimate how harsh each juror is and how good each case is, in one model.")
 @click.argument("source", metavar="RUN|RATINGS", type=location)
-@click.option("--arm", help="For a run: the jury (default: the first with two or more seats).")
+@click.option("--arm", help="For a run: the jury (default: the first with two or more jurors).")
 @click.option(
-    "--human", type=click.Path(path_type=Path), help="For a run: people's ratings, added as more raters."
+    "--human",
+    type=click.Path(path_type=Path),
+    help="File of people's ratings; with a run, these people are counted as raters beside its jurors.",
 )
 @click.option("--stage", type=click.Choice(["first", "final"]), default="final", show_default=True, help="For a run: use the first or the final ballots.")  # fmt: skip
-@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="Estimate the steps between scores once for all attributes, or for each.")  # fmt: skip
+@click.option("--model", type=click.Choice(["rating-scale", "partial-credit"]), default="rating-scale", show_default=True, help="Estimate the steps between scores once for all attributes, or separately for each attribute.")  # fmt: skip
 @click.option(
     "-o",
     "--output",
@@ -112,7 +114,11 @@ class _StudyFile(click.Path):
 
 STUDY = click.argument("study", type=_StudyFile(path_type=Path))
 OUTPUT = click.option(
-    "-o", "--output", type=location, metavar="RUN", help="The run's directory (default: beside the file)."
+    "-o",
+    "--output",
+    type=location,
+    metavar="RUN",
+    help="The run's directory (default: next to the study file).",
 )
 
 
@@ -133,7 +139,11 @@ def study() -> None:
 
 @study.command()
 @STUDY
-@click.option("--lock", is_flag=True, help="Register the study: write hashes of all decisions beside STUDY.")
+@click.option(
+    "--lock",
+    is_flag=True,
+    help="Register the study before it is run: write hashes of all its decisions to a file next to STUDY.",
+)
 @JSON
 def plan(study: Path, lock: bool, as_json: bool) -> None:
     """Check STUDY and print what each arm will cost. Spends nothing."""

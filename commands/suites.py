@@ -43,7 +43,11 @@ DATA = click.option(
     help="Folder of the published files, instead of the suite's data:.",
 )
 OUTPUT = click.option(
-    "-o", "--output", type=location, metavar="RUN", help="The run's directory (default: beside the file)."
+    "-o",
+    "--output",
+    type=location,
+    metavar="RUN",
+    help="The run's directory (default: next to the suite file).",
 )
 TIES = click.option(
     "--ties",
@@ -85,19 +89,19 @@ def show_board(tables: list[Table], sentences: list[str]) -> None:
     "--columns",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Table with scenario,category,direction,low,high (default: higher is better, scale 0 to 1).",
+    help="Table with the columns scenario,category,direction,low,high (default: higher is better, scale 0 to 1).",
 )
 @click.option(
     "--tokens",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Table with system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
+    help="Table with the columns system,prompt_tokens,completion_tokens and optionally kind (generation or jury), model, max_tokens, calls.",
 )
 @click.option(
     "--prices",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Prices in dollars per million tokens: YAML as for 'venire run', or a table with model,prompt,completion.",
+    help="Prices in dollars per million tokens: YAML as for 'venire run', or a table with the columns model,prompt,completion.",
 )
 @click.option(
     "-o",
@@ -221,7 +225,7 @@ def import_helm(
     "--output",
     type=click.Path(path_type=Path),
     metavar="SCORES.csv",
-    help="Write every case's score, for `venire suite table`.",
+    help="Write every case's score to this file, for `venire suite table`.",
 )
 @JSON
 def score(scenario: Path, outputs: Path, output: Path | None, as_json: bool) -> None:
@@ -320,10 +324,14 @@ def plan(
     show_default=True,
     help="Where calls are made: local (this process), or ray (a cluster).",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="On Ray: number of workers (default: CPUs).")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="On Ray: number of worker processes (default: the number of CPUs).",
+)
 @click.option(
     "--ray-address",
-    help="Address of an existing cluster (default: RAY_ADDRESS; without it, a cluster is started).",
+    help="Address of an existing Ray cluster (default: RAY_ADDRESS; without it, a cluster is started).",
 )
 @QUIET
 @JSON
@@ -341,7 +349,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
         for name, reason in result.not_run.items():
             say(f"{name} was skipped: {reason}", err=True)
         say(
-            f"{result.heard} cases answered or judged, {result.skipped} recorded before: {result.folder}",
+            f"cases answered or judged now: {result.heard}; cases that were recorded before: {result.skipped}; the record is in {result.folder}",
             err=True,
         )
     exit_unless_whole(result.limit, result.unreached, remedy=f"raise it in {suite}, and ")
@@ -415,7 +423,7 @@ def report(
     "--survey",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="CSV with person,node,parent: where people would place each node.",
+    help="CSV with the columns person,node,parent: where people would place each node.",
 )
 @DATA
 @JSON

@@ -57,7 +57,7 @@ _MOST = 20
     "--for",
     "purpose",
     type=click.Choice(["estimate"]),
-    help="Draw the cases to label next, with their probabilities, for `venire estimate`.",
+    help="Draw the cases that people should label next, with their probabilities, for `venire estimate`.",
 )
 @click.option(
     "-n",
@@ -189,5 +189,5 @@ def _draw(
         click.echo(draw.to_csv(index=False), nl=False)
     else:
         say(
-            f"{len(draw)} cases of {len(verdicts.of(chosen_arm.name, question))} to label; then run venire estimate {run} --human LABELS --draw {output}"
+            f"{len(draw)} of {len(verdicts.of(chosen_arm.name, question))} cases were drawn for people to label; after that, run: venire estimate {run} --human LABELS --draw {output}"
         )

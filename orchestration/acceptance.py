@@ -81,7 +81,7 @@ def escalation_reason(rule: AcceptanceRule, attribute: str, status: str, sure: f
         return f"{status.replace('_', ' ')}: always goes to people"
     known = rule.attributes.get(attribute)
     if known is None or known.threshold is None:
-        return "no verdict on this attribute was certified"
+        return "on this attribute, no verdict could be guaranteed at the error rate that was asked for"
     if sure < known.threshold:
         return f"confidence {sure:.3f} is below {known.threshold:.3f}"
     return ""

@@ -94,8 +94,8 @@ async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court, *, again: i
         transcript = await way.run(brief(case, rubric), bench)
         if not isinstance(transcript, Transcript):
             raise BrokenPlugin(
-                f"the protocol {jury.protocol!r} returned no Transcript but a {type(transcript).__name__}",
-                remedy="report it to the authors of its package; what was paid for is in the record",
+                f"the protocol {jury.protocol!r} returned a {type(transcript).__name__} instead of a Transcript",
+                remedy="report this to the authors of the protocol's package; all answers that were paid for are in the record",
             )
         if span is not None and way.judges:
             trace_verdict(span, case, recount(transcript, rubric, jury), jury)
@@ -241,8 +241,8 @@ def models_asked(jury: Jury) -> list[ModelSettings]:
 
 
 NAME_A_MODEL = (
-    "name one with --model NAME (model= in Python, --venire-model in pytest, model: in a study file), "
-    "or with model: NAME at the seat in the jury file, or take the small embedded model, which is for trying things out: --model local"
+    "give --model NAME (model= in Python, --venire-model in pytest, model: in a study file), "
+    "or write model: NAME at the seat in the jury file; for trying things out, use the small embedded model: --model local"
 )
 
 

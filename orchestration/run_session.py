@@ -365,7 +365,7 @@ def stop_gently(
         again = (
             "press Ctrl-C again to stop at once" if number == signal.SIGINT else f"stopped by {number.name}"
         )
-        say(f"finishing the calls in flight; {again}; the same command resumes")
+        say(f"finishing the calls that were already sent; {again}; to resume, run the same command again")
 
     try:
         with on_ending_signal(interrupt):

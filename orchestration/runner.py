@@ -145,7 +145,7 @@ class _Tally:
     def count_change(self, case: str, parts: str) -> None:
         self._changed += 1
         if self._changed <= MOST_NAMED:
-            self._tell(f"case {case}: {parts} changed since it was heard; it will be heard again")
+            self._tell(f"case {case}: {parts} changed since the case was judged; it will be judged again")
 
     def tell_rest(self) -> None:
         if self._changed > MOST_NAMED:
@@ -168,7 +168,7 @@ async def _add_arm(
     if before is None or before.id == number:
         return _Arm(number, jury, None)
     for part in manifest_changes(before.manifest, now):
-        tell(f"{jury.name}: {part} since this run began; its cases will be heard again")
+        tell(f"{jury.name}: {part} since this run began; its cases will be judged again")
     return _Arm(number, jury, before.id)
 
 

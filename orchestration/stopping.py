@@ -14,8 +14,8 @@ from ..rubrics.scale import Value
 from .transcript import Cast, Ledger, Standing, Stop, Transcript
 
 Condition = Callable[[Transcript], Stop | None]
-NO_QUORUM = "no attribute has the votes that a quorum needs"
-SOME_QUORUM = "not every attribute has the votes that a quorum needs"
+NO_QUORUM = "no attribute has enough votes for a quorum"
+SOME_QUORUM = "not every attribute has enough votes for a quorum"
 
 
 def limits_of(jury: Jury, rubric: Rubric, *, replans: bool = False) -> Condition:

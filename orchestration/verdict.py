@@ -117,7 +117,7 @@ class Verdict(BaseModel):
         lines += [_line(name, outcome) for name, outcome in self.outcomes.items()]
         lines += [f"  {name}: {value:g}, derived" for name, value in self.derived.items()]
         if len(lines) > tall:
-            lines = [*lines[: tall - 1], f"  and {len(lines) - tall + 1} more: see to_frame()"]
+            lines = [*lines[: tall - 1], f"  and {len(lines) - tall + 1} more lines: see to_frame()"]
         return "\n".join(line if len(line) <= wide else f"{line[: wide - 3]}..." for line in lines)
 
     __repr__ = __str__
@@ -302,7 +302,7 @@ def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, trans
         too_few = (
             "no juror voted"
             if jury.quorum == 1
-            else f"{len(tally.cast)} of the {jury.quorum} votes that a quorum needs"
+            else f"too few votes for a quorum: {len(tally.cast)} of the {jury.quorum} that are needed"
         )
         absent = _absences(transcript, tally)
         return _hung_outcome(

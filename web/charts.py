@@ -77,7 +77,7 @@ def scatter_figure(points: Mapping[XY, int], span: XY, label: str) -> Figure:
     for (right, up), times in places.items():
         panel.point(low + right * step, low + up * step, COLOURS[0], radius=round(2 + 8 * math.sqrt(times / most), 1), tip=f"{times} scores")  # fmt: skip
     return Figure(
-        "", [panel.picture()], f"{label}: verdicts against people's medians, {places.total()} scores"
+        "", [panel.picture()], f"{label}: verdicts compared with people's medians, {places.total()} scores"
     )
 
 

@@ -81,7 +81,9 @@ class DeliberationReader:
     def arms_of(self, case: str) -> list[str]:
         """The arms that have judged the case."""
         if case in sealed_cases(self._store):
-            raise NotThere("A person still has to vote blind on that case. Its votes are hidden until then.")
+            raise NotThere(
+                "A person on the jury still has to cast a first, blind vote on that case. Until then, its votes are hidden."
+            )
         found = [
             arm.name for arm in self.arms() if next(self._store.transcripts(arm, case), None) is not None
         ]

@@ -349,9 +349,9 @@ class Inspector:
         if self._people_worker is not None and self._people_worker.failed:
             told = "The statistics could not be computed. The command venire compare RUN --human RATINGS says why."
         elif not known.told_of:
-            told = "How many independent votes the juries are worth is being computed. It appears here by itself."
+            told = "The number of independent votes that each jury is worth is being computed, and appears here when it is ready."
         elif known.told_of < scored:
-            told = "More cases have been judged since: what follows is being computed again."
+            told = "More cases have been judged since the figures below were computed. They are being computed again."
         return element("section", {"data-live": "people"}, main), element(
             "section",
             {"data-live": "worth"},
@@ -460,7 +460,9 @@ def static_handlers() -> dict[str, Handler]:
 
 def redaction_note(store: Store) -> Html | None:
     """A paragraph that says the run is redacted; None for any other."""
-    told = "This run was made with --redact: the words were not stored, only placeholders."
+    told = (
+        "This run was made with --redact: placeholders were stored instead of the texts of cases and jurors."
+    )
     return element("p", {"class": "quiet"}, told) if store.redacted else None
 
 

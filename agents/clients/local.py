@@ -152,8 +152,8 @@ def _check_mergeable(base: Path, adapter: Adapter) -> None:
     except Exception as error:
         # An adapter's header may hold anything: whatever is raised over it, it cannot be used.
         raise VenireError(
-            f"{adapter.path.name} cannot be put on the embedded model: {str(error) or type(error).__name__}",
-            remedy="give it a plain low-rank adapter of its matrices; see docs/training.md",
+            f"the adapter {adapter.path.name} cannot be loaded onto the embedded model: {str(error) or type(error).__name__}",
+            remedy="use a plain LoRA adapter that was trained for this model; see docs/training.md",
         ) from None
 
 

@@ -218,8 +218,8 @@ def _of_slope(question: _Asked, table: pd.DataFrame, column: str, numbers: dict[
     has_number = ~np.isnan(x)
     if not has_number.any() or np.ptp(x[has_number]) == 0:
         raise VenireError(
-            f"no case has a number {column!r}, or all have the same",
-            remedy="name a number in the cases' metadata, or output_length",
+            f"{column!r} is not a number in any case, or has the same value in all",
+            remedy="give the name of a numeric metadata field that varies, or output_length",
         )
     columns = np.column_stack([np.ones(len(x)), np.where(has_number, x, 0.0)])
     labels, scores = (np.where(has_number, values, np.nan) for values in (question.labels, question.scores))

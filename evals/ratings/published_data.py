@@ -364,7 +364,7 @@ READERS: Mapping[str, CaseReader] = {
 def _object(file: Path) -> Mapping[str, Any]:
     document = read_json(file)
     if not isinstance(document, Mapping):
-        raise InvalidFile(f"{file}: no object in it", remedy="name the file as it was published")
+        raise InvalidFile(f"{file}: no object in it", remedy="use the original published file, unchanged")
     return document
 
 
@@ -372,6 +372,6 @@ def _field(file: Path, entry: Any, name: str) -> Any:
     if not isinstance(entry, Mapping) or name not in entry:
         hint = near_column(name, entry) if isinstance(entry, Mapping) else ""
         raise InvalidFile(
-            f"{file}: an item without {name!r}", remedy=f"{hint}name the file as it was published"
+            f"{file}: an item has no {name!r}", remedy=f"{hint}use the original published file, unchanged"
         )
     return entry[name]

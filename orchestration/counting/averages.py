@@ -78,7 +78,8 @@ def majority_preference(votes: Sequence[Value]) -> Value:
 
 mean_rule = Rule("the mean, not rounded", by("mean", mean))
 median_rule = Rule(
-    "the middle vote; if the number is even, the mean of the two in the middle", count_by_median
+    "the median: the middle vote, or the mean of the two middle votes if their number is even",
+    count_by_median,
 )
 mode_rule = Rule(
     "the commonest vote; a tie goes to the vote nearest the median, then to the lower one", count_by_mode

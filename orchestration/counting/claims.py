@@ -148,7 +148,9 @@ class ClaimFindings:
     @cached_property
     def _recall(self) -> Counted:
         if self.against is None:
-            return Counted(NOT_APPLICABLE, "claims", "claims were checked in one direction only")
+            of, against = self.options.of, self.options.against
+            why = f"the claims of the {of} were checked against the {against}, but not those of the {against} against the {of}"
+            return Counted(NOT_APPLICABLE, "claims", why)
         if self.why_not or self.why_not_back:
             return _no_count(self.why_not or self.why_not_back)
         if not self.against.enough:
@@ -230,7 +232,12 @@ def claim_outcomes(transcript: Transcript, of: str | None = None, quorum: int = 
 def _outcome(claim: Claim, checks: Mapping[str, Check], quorum: int) -> ClaimOutcome:
     votes = [check.verdict for check in checks.values() if check.verdict is not None]
     if len(votes) < max(1, quorum):
-        return ClaimOutcome(claim, None, checks, f"{len(votes)} of the {quorum} verdicts that a quorum needs")
+        return ClaimOutcome(
+            claim,
+            None,
+            checks,
+            f"too few verdicts for a quorum: {len(votes)} of the {quorum} that are needed",
+        )
     verdict, most = Counter(votes).most_common(1)[0]
     if 2 * most <= len(votes):
         return ClaimOutcome(claim, None, checks, "no verdict has a majority")
@@ -332,4 +339,7 @@ def by_claim(tally: Tally) -> Counted:
     return tally.claims or count_by_median(tally)
 
 
-claims = Rule("the majority of verifiers decides each claim; the score is the share of claims", by_claim)
+claims = Rule(
+    "the majority of verifiers decides each claim; the score is a share of the claims, such as those supported",
+    by_claim,
+)

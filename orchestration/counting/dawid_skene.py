@@ -128,4 +128,7 @@ def _maximise(cases: Sequence[_Votes], beliefs: Sequence[_Shares], answers: tupl
     return Learned(answers, tuple(math.log(total / everything) for total in totals), errors)
 
 
-dawid_skene = Rule("each juror's errors and the likeliest answers, learned together over the run", fit=fit)
+dawid_skene = Rule(
+    "the likeliest answer, given how often each juror errs; both are estimated together from the whole run",
+    fit=fit,
+)

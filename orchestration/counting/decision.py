@@ -36,12 +36,15 @@ def _without_chair(tally: Tally, why: str) -> Counted:
         return Counted(None, "none", why)
     counted = count_by_median(tally)
     return counted._replace(
-        why=counted.why or f"the orchestrator did not decide ({tally.silence}): the votes were counted"
+        why=counted.why or f"the orchestrator did not decide ({tally.silence}), so the votes were counted"
     )
 
 
-decision = Rule("the agreed value, else the orchestrator's reasoned decision", by_decision)
+decision = Rule(
+    "the value that the jurors agree on; if they do not agree, the orchestrator's decision with its reason",
+    by_decision,
+)
 escalated = Rule(
-    "the orchestrator's decision; without one, the median of the judge, or of a panel that is not split",
+    "the orchestrator's decision; if there is none, the single judge's median, or the panel's median if the panel is not split",
     by_stage,
 )

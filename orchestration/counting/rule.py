@@ -78,7 +78,7 @@ def too_few(tally: Tally) -> Counted | None:
     return Counted(
         None,
         "none",
-        f"{len(tally.votes)} of the {tally.jury.quorum} votes that a quorum needs say that the question applies",
+        f"too few votes for a quorum: {len(tally.votes)} of the {tally.jury.quorum} needed jurors said that the question applies",
     )
 
 

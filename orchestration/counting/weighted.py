@@ -26,7 +26,7 @@ def fit(run: Sequence[Tally]) -> Count:
         weighed = {name: weights.get(name.partition("#")[0], 1.0) for name in tally.votes}
         total = math.fsum(weighed.values())
         if not total:
-            return Counted(None, "none", "no juror who voted has any weight")
+            return Counted(None, "none", "every juror who voted has the weight 0")
         votes = list(tally.votes.values())
         if tally.scale.ordered and not tally.compares:
             value = math.fsum(weighed[name] * float(vote) for name, vote in tally.votes.items()) / total
@@ -63,5 +63,6 @@ def reliability(run: Sequence[Tally]) -> Mapping[str, float]:
 
 
 weighted = Rule(
-    "jurors weighted by reliability: from the jury file, or by their agreement with the others", fit=fit
+    "the votes, weighted by each juror's reliability: as the jury file says, or by agreement with the other jurors",
+    fit=fit,
 )

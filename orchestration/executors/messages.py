@@ -133,7 +133,9 @@ class Crash:
         """The exception as a message; in a redacted run only its type, as its text may quote a case."""
         kind = type(error).__name__
         message = (
-            f"{kind} (its message is withheld: this run is redacted)" if redacted else f"{kind}: {error}"
+            f"{kind} (the error's message is withheld, because this run is redacted)"
+            if redacted
+            else f"{kind}: {error}"
         )
         return cls(message, "".join(traceback.format_tb(error.__traceback__)))
 

@@ -156,7 +156,7 @@ class RayExecutor:
             async with asyncio.timeout(PATIENCE):
                 await self._least_busy()
         if not self._workers:
-            self._say("waiting until the Ray cluster has a CPU free for a worker")
+            self._say("waiting until the Ray cluster has a free CPU")
         await self._least_busy()
         with suppress(TimeoutError):
             async with asyncio.timeout(GATHERING):
@@ -179,7 +179,7 @@ class RayExecutor:
                 await worker.serve()
             except WorkerLost as lost:
                 if failures == STARTS or lost.unfit is not None:
-                    raise _unfit(lost.unfit or "a worker was lost at every attempt") from None
+                    raise _unfit(lost.unfit or "the process was lost at every attempt to start it") from None
                 self._lose(worker)
             finally:
                 worker.end()
@@ -200,7 +200,7 @@ class RayExecutor:
     def _lose(self, worker: RemoteWorker) -> None:
         if worker in self._workers:
             self._workers.remove(worker)
-            self._say(f"a worker on {worker.host} was lost; its cases continue on other workers")
+            self._say(f"a worker process on {worker.host} was lost; its cases continue in other processes")
         worker.end()
 
     def _on_supervisor_done(self, supervisor: asyncio.Task[None]) -> None:
@@ -225,7 +225,7 @@ def _transcript_or_error(
 def _unfit(message: str) -> VenireError:
     why = next((line for line in reversed(message.splitlines()) if line.strip()), "").strip()[:200]
     return VenireError(
-        f"a worker on the Ray cluster cannot be started: {why}",
+        f"a worker process cannot be started on the Ray cluster: {why}",
         remedy="install the same venire[ray] on every node, in the Python that Ray was started with",
     )
 

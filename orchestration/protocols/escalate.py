@@ -82,7 +82,7 @@ def unsure_of(transcript: Transcript, rubric: Rubric, jury: Jury) -> dict[str, s
 def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
     rules, values = _rules(jury), values_of(held)
     if len(values) < jury.quorum or not values:
-        return f"{len(values)} of the {jury.quorum} votes that a quorum needs"
+        return f"too few votes for a quorum: {len(values)} of the {jury.quorum} that are needed"
     if not settled(values, rules.repeat_range):
         return f"the judge's answers {', '.join(map(str, values))} differ by more than repeat_range {rules.repeat_range:g}"
     said = [h.vote.confidence for h in held.values() if h.vote.confidence]

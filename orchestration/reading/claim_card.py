@@ -200,7 +200,8 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
     yield _claims_table(card.claims, f"claims of the {card.options.of}")
     if card.omitted:
         yield Text(
-            f"\nomissions: stated in the {card.options.against}, missing from the {card.options.of}", "bold"
+            f"\nomissions: claims of the {card.options.against} that the {card.options.of} leaves out or contradicts",
+            "bold",
         )
         for outcome in card.omitted:
             claim = outcome.claim
@@ -209,7 +210,7 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
                 (f"  {claim_verdict_words(outcome.verdict)}", "yellow"),
             )  # fmt: skip
     elif card.back:
-        yield Text(f"\nnothing in the {card.options.against} was left out", "green")
+        yield Text(f"\nthe {card.options.of} leaves out no claim of the {card.options.against}", "green")
     yield from _shares(card)
     yield from people_lines(card.people)
 

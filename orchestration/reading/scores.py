@@ -54,14 +54,12 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
         for name, total in totals.items():
             if total.unseen + total.to_people:
                 console.print(
-                    f"{safe(name)}: {total.unseen} verdicts may be accepted unseen by the jury's rule; "
-                    f"{total.to_people} go to people",
+                    f"{safe(name)}: verdicts that the jury's rule accepts without review: {total.unseen}; "
+                    f"verdicts that people must review: {total.to_people}",
                     soft_wrap=True,
                 )
             for (seat, model), answers in total.alternates.most_common():
-                sentence = (
-                    f"{safe(name)}: the alternate {safe(model)} answered {answers} times for {safe(seat)}"
-                )
+                sentence = f"{safe(name)}: answers by the alternate model {safe(model)} in place of {safe(seat)}'s own model: {answers}"
                 console.print(sentence, soft_wrap=True)
         if note := sealed_note(store):
             console.print(note, soft_wrap=True)
@@ -72,9 +70,16 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
         for line in unreached_lines(unreached_models(store) if unreached else []):
             console.print(line, soft_wrap=True)
         if any(arm.rubric.compares for arm in store.arms()):
-            console.print(Text(f"which system is preferred: venire winrate {quote(store.name)}", "dim"))
+            console.print(
+                Text(f"to see which system is preferred, run: venire winrate {quote(store.name)}", "dim")
+            )
         if case is not None:
-            console.print(Text(f"read one: venire show {quote(store.name)} {quote(safe(case))}", "dim"))
+            console.print(
+                Text(
+                    f"to read one deliberation, run: venire show {quote(store.name)} {quote(safe(case))}",
+                    "dim",
+                )
+            )
     finally:
         store.release()
 

@@ -173,7 +173,7 @@ def show_status(found: Status, console: Console) -> None:
     for line in unreached_lines(found.unreached):
         console.print(line, soft_wrap=True)
     if found.redacted:
-        console.print("redacted: the texts are not stored")
+        console.print("this run is redacted: its texts are not stored")
 
 
 def _span(seconds: float) -> str:

@@ -76,7 +76,9 @@ def show_case(
         if not found:
             raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
         if store.redacted:
-            console.print("this run was made with --redact: the words were not stored, only placeholders")
+            console.print(
+                "this run was made with --redact: placeholders were stored instead of the texts of cases and jurors"
+            )
         for number, (of, verdict) in enumerate(found):
             if number:
                 console.rule()
@@ -223,12 +225,16 @@ def _arm(name: str, census: Census) -> RenderableType:
             census.splits(),
             ".2f",
         ),
-        ("harsh (-) or lenient (+), compared with the other jurors", census.leanings("juror"), "+.2f"),
+        (
+            "how harsh (-) or lenient (+) each juror is, compared with the other jurors",
+            census.leanings("juror"),
+            "+.2f",
+        ),
         ("the same, by persona", census.leanings("persona"), "+.2f"),
         ("the same, by model", census.leanings("model"), "+.2f"),
-        ("moves towards this juror after reading it", census.persuaders(), ".1f"),
+        ("how often other jurors moved towards this juror after reading it", census.persuaders(), ".1f"),
         (
-            "moved to the majority without new evidence (out of the times it was outnumbered)",
+            "how often each juror moved to the majority without new evidence (share of the times it was outnumbered)",
             census.conformers(),
             ".0%",
         ),

@@ -26,7 +26,7 @@ from .export import ExportedRun, verdicts
 FORMAT: Literal["venire-transcript"] = "venire-transcript"
 VERSION: Literal[1] = 1
 _OBJECT = WithJsonSchema({"type": ["object", "null"]})
-_SCHEMA = "docs/schemas/transcript.json has every key"
+_SCHEMA = "see docs/schemas/transcript.json for all keys"
 _NO_QUESTION = Rubric(
     name="discussion",
     version=1,
@@ -195,7 +195,9 @@ async def _save(deliberations: Iterable[SavedDeliberation], run: Path) -> None:
                 arms[mark] = await store.add_arm(saved.transcript.arm, mark, manifest)
             transcript = saved.transcript
             if transcript.stop is None:
-                transcript = transcript.with_stop(Stop(reason="complete", detail="the file names no reason"))
+                transcript = transcript.with_stop(
+                    Stop(reason="complete", detail="the imported file does not say why it ended")
+                )
             await store.add(arms[mark], case, case_fingerprint(case), transcript, position=position)
     finally:
         await store.close()

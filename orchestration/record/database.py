@@ -114,7 +114,9 @@ class NoRun(VenireError):
     """There is no run at a place that was named."""
 
 
-def no_run(place: object, *, remedy: str = "name the directory given to venire run -o") -> NoRun:
+def no_run(
+    place: object, *, remedy: str = "give the directory that you named with -o in venire run"
+) -> NoRun:
     """The error that names the place."""
     return NoRun(f"{place}: there is no run", remedy=remedy)
 

@@ -65,7 +65,7 @@ class PostgresDatabase:
                 self._reading.do(self._prepare)
                 self._leasing.do(lambda session: None)
             elif not self._is_run():
-                raise no_run(self.name, remedy="name the address given to venire run -o")
+                raise no_run(self.name, remedy="give the address that you named with -o in venire run")
         except BaseException:
             self.close()
             raise

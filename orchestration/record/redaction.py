@@ -172,7 +172,7 @@ def redact_errors(active: bool) -> Iterator[None]:
     except Exception as error:
         if not active:
             raise
-        redacted = f"{type(error).__name__} (its message is withheld: this run is redacted)"
+        redacted = f"{type(error).__name__} (the error's message is withheld, because this run is redacted)"
         raise RedactedError(redacted).with_traceback(error.__traceback__) from None
 
 

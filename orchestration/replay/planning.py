@@ -49,15 +49,13 @@ class ReplayPlan:
         total = self.reused + self.new
         share = f" ({self.reused / total:.0%})" if total else ""
         more = self.new_in_other_words
-        worded = f", {more} if their words differ" if more != self.new else ""
+        worded = f", {more} if they give the same scores in other words" if more != self.new else ""
         who = " and ".join(self.changed_seats)
-        unknown = (
-            f"; this is a forecast: it is unknown what {who} will say, and agreement may come sooner or later"
-        )
+        unknown = f"; this is a forecast: it is unknown what {who} will say, and the jury may agree earlier or later than before"
         people = "".join(f"; {name} is a person, and is not asked again" for name in self.left_out)
         return (
             f"{self.deliberations} deliberation{'s' if self.deliberations != 1 else ''}: {self.reused} of {total} calls are answered by the record{share}; "
-            f"{self.new} are new, if jurors answer as they did{worded}{unknown if who else ''}{people}"
+            f"{self.new} are new if jurors answer as they did before{worded}{unknown if who else ''}{people}"
         )
 
 

@@ -121,7 +121,7 @@ class Parent:
     def notes(self) -> list[str]:
         """What is no longer as it was when the run was made, so that less of it is reused."""
         return [
-            f"{each.arm.name}: {part} since {self.store.name} was made, so its answers may no longer match"
+            f"{each.arm.name}: {part} since {self.store.name} was made, so some of its recorded answers may not be reusable"
             for each in {each.arm.name: each for each in self.arms}.values()
             for part in manifest_changes(each.arm.manifest, self._manifest(each.arm))
         ]

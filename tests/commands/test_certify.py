@@ -91,7 +91,7 @@ def test_a_saved_rule_is_used_by_a_jury_and_refused_by_another(folder: Path) -> 
     if not (folder / "rule.json").exists():
         venire("certify", "run", "--human", "labels200.csv", "--within", 1, "--save", "rule.json", cwd=folder)
     write_jury(folder, more="escalate_to: people\nrule: rule.json\n")
-    assert "may be accepted unseen by the jury's rule" in hear(folder, "again")
+    assert "verdicts that the jury's rule accepts without review" in hear(folder, "again")
     shown = json.loads(venire("show", "again", "c0", "--json", cwd=folder).stdout)
     assert "always goes to people" in shown["cases"][0]["verdict"]["accurate"]["escalated"]
     applied = venire("certify", "again", "--apply", "rule.json", "--json", cwd=folder)

@@ -30,7 +30,7 @@ def test_the_demo_fits_80_columns_and_breaks_no_word(tmp_path: Path) -> None:
         assert any(line.startswith(row) for line in lines)
     said = " ".join(shown.split())
     assert "accurate 5 -> 2 The dose is wrong, and acting on it would under-treat." in said
-    assert "the real engine recorded their answers in advance" in said
+    assert "their answers were recorded in advance" in said
     assert "readers is not shown to differ from reader: mean absolute error" in said
     assert "readers is not shown to differ from always the best score: mean absolute error" in said
     assert said.index("A deliberation") < said.index("A study") < said.index("venire inspect kept/study")

@@ -81,7 +81,7 @@ def test_quantiles_slopes_and_differences(folder: Path) -> None:
     [
         (("--systems", "A"), "two systems"),
         (("--systems", "A,C"), "no case was written by the system 'C'"),
-        (("--slope", "age"), "no case has a number 'age'"),
+        (("--slope", "age"), "'age' is not a number in any case"),
         (("--arm", "nobody"), "no arm named 'nobody'"),
         (("--against", "nobody"), "no arm named 'nobody'"),
         (("--draw", "labels.csv"), "probability"),

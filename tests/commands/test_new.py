@@ -50,7 +50,10 @@ def test_a_sheet_is_chosen_by_name_and_otherwise_the_first_is_read_and_named(tmp
     third = new(tmp_path / "c", "--from", book, "--sheet", "Third", "--yes")
     none = new(tmp_path / "d", "--sheet", "Third", "--yes")
 
-    assert "two.xls: reading the sheet 'First'; choose another with --sheet NAME: Second" in first.stderr
+    assert (
+        "two.xls: reading the sheet 'First'; to read another sheet, give its name with --sheet: Second"
+        in first.stderr
+    )
     assert "--sheet" not in second.stderr
     assert [case.output for case in load_cases(tmp_path / "b" / "cases.csv")] == ["Étude."]
     assert "its sheets: First, Second" in str(third.exception)
@@ -121,7 +124,7 @@ def test_rows_without_ids_or_raters_get_some(tmp_path: Path) -> None:
     assert [case.id for case in load_cases(tmp_path / "p" / "cases.csv")] == ["case-1", "case-2"]
     rated = (tmp_path / "p" / "ratings.csv").read_text().splitlines()
     assert rated[1:] == ["case-1,rater-1,1", "case-2,rater-1,5", "case-1,rater-2,2"]
-    assert "1 row without a text under 'text': left out" in ended.output
+    assert "1 row left out, because the column 'text' has no text there" in ended.output
 
 
 def test_a_sheet_of_replies_as_an_office_keeps_it(tmp_path: Path) -> None:

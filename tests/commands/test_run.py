@@ -72,7 +72,7 @@ def test_rerunning_a_large_finished_run_counts_nothing_again_and_says_where_the_
         assert len(server.calls) == calls
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert "accurate" in first.stdout
-    assert again.stdout.split("; ")[0] == "all cases were heard before: 4 deliberations"
+    assert again.stdout.split("; ")[0] == "all cases were judged before (4 deliberations)"
     assert "4/4 deliberations" in again.stderr and "4 done before" in again.stderr
     assert len(json.loads(whole.stdout)["cases"]) == 4
 
@@ -105,7 +105,7 @@ def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_i
         assert ended.returncode == 4
         assert f"server/{dead} ({seat} of bench) was not reached for 1 case: " in ended.stderr
         assert "HTTP 401" in ended.stderr
-        assert "run the same command with --retry to ask again" in ended.stderr
+        assert "to ask these models again, run the same command with --retry" in ended.stderr
     assert (again.returncode, settled.returncode) == (0, 0)
     assert "--retry" not in again.stderr
     assert dead in {call.model for call in sent} <= {dead, "boss"}

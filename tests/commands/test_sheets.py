@@ -97,7 +97,7 @@ SHEETS = {
     "vertical bars": Sheet(rows("id;summary;accurate", "1;TEXT;4", "2;TEXT;3", "3;TEXT;2").replace(";", "|"), 3, "accurate", "rater-1", 3),
     "a row of means below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + ",Mean,2.0\nSD,,1.0\n", 3, "accurate", "rater-1", 3, "line 5: left out, because it is computed from the rows above: Mean 2.0"),
     "a second table below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nid,rater,comment\n1,Lee,fine\n", asks="line 6: a second table begins"),
-    "one score a row": Sheet("case,summary,rater,criterion,score\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob") for what in ("accuracy", "clarity")), 3, "accuracy clarity", "Ann Bob", 12, "each row is read as one score, of accuracy, clarity"),
+    "one score a row": Sheet("case,summary,rater,criterion,score\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob") for what in ("accuracy", "clarity")), 3, "accuracy clarity", "Ann Bob", 12, "each row is read as one score of one attribute; the attributes are: accuracy, clarity"),
     "one final score and nothing that it is worked out of": Sheet(rows("id|summary|Final score", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "final_score", "rater-1", 3),
     "final scores by two people": Sheet(rows("id|summary|Final accuracy (Smith)|Final accuracy (Jones)", *TWO), 3, "final_accuracy", "Smith Jones", 6),
     "one final grade in letters": Sheet(rows("id|summary|Final grade", "1|TEXT|A", "2|TEXT|B", "3|TEXT|C"), asks="'Final grade'"),
@@ -108,7 +108,7 @@ SHEETS = {
     "an index without a name": Sheet(rows("|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
     "visits beside": Sheet(rows("id|visit|summary|accurate", "1|1|TEXT|4", "2|2|TEXT|3", "3|1|TEXT|2"), 3, "accurate", "rater-1", 3),
     "patients with leading zeros": Sheet(rows("Patient ID|Summary|Accuracy", *(f"00{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accuracy", "rater-1", 3, "Patient ID  id"),
-    "two systems under one id": Sheet(f"id,model,output,rater,accurate\n1,a,{A},Ann,4\n1,b,{B},Ann,3\n2,a,{C},Ann,2\n", 3, "accurate", "Ann", 3, "texts with one id differ in 'model'"),
+    "two systems under one id": Sheet(f"id,model,output,rater,accurate\n1,a,{A},Ann,4\n1,b,{B},Ann,3\n2,a,{C},Ann,2\n", 3, "accurate", "Ann", 3, "several texts share an id but differ in 'model'"),
     "true and false": Sheet(rows("id|summary|accurate", "1|TEXT|TRUE", "2|TEXT|FALSE", "3|TEXT|TRUE"), 3, "accurate", "rater-1", 3),
     "k.A. more than once": Sheet(rows("Nr|Zusammenfassung|Genauigkeit", "1|TEXT|k.A.", "2|TEXT|3", "3|TEXT|k.A."), 3, "genauigkeit", "rater-1", 1, "1 of 3 scores can be used"),
     "percentages": Sheet(rows("id|summary|accuracy", "1|TEXT|80 %", "2|TEXT|75 %", "3|TEXT|20 %"), 3, "accuracy", "rater-1", 3, "from 0 to"),
@@ -125,9 +125,9 @@ SHEETS = {
     "ids that recur": Sheet(f"rating_no,doc_id,summary,rater,accurate\n1,d1,{A},Ann,4\n2,d1,{A},Bob,5\n3,d2,{C},Ann,1\n4,d2,{C},Bob,2\n", 2, "accurate", "Ann Bob", 4, "doc_id     id"),
     "the status of a form": Sheet(rows("record_id|ai_summary|accuracy|review_complete", "1|TEXT|4|2", "2|TEXT|3|0", "3|TEXT|5|2"), 3, "accuracy", "rater-1", 3, "REDCap's status of a form"),
     "a survey's three headers": Sheet(f'ResponseId,UserLanguage,summary,accuracy\nResponse ID,User Language,summary,How accurate?\n"{{""ImportId"":""_id""}}","{{""ImportId"":""l""}}","{{""ImportId"":""s""}}","{{""ImportId"":""QID1""}}"\nR_1,EN,{A},4\nR_2,EN,{B},3\nR_3,DE,{C},5\n', 3, "accuracy", "rater-1", 3, "Qualtrics"),
-    "a nine among scores up to five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{9 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="line 6, 'accuracy': 9 stands apart from the other scores, 1 to 5"),
-    "a zero among scores from one": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{0 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="0 stands apart"),
-    "no five": Sheet(rows("id|summary|accuracy", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "accuracy", "rater-1", 3, "no score of 'accuracy' is above 4"),
+    "a nine among scores up to five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{9 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="line 6, column 'accuracy': 9 is far from the other scores, which are 1 to 5"),
+    "a zero among scores from one": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{0 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="0 is far from"),
+    "no five": Sheet(rows("id|summary|accuracy", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "accuracy", "rater-1", 3, "no score in 'accuracy' is above 4"),
     "a scale behind the name that some scores exceed": Sheet(rows("id|summary|Harm (0-3)", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "harm", "rater-1", 2, "outside the scale from 0 to 3"),
     "sources in one language, outputs in another": Sheet(rows("Segment ID|Source (EN)|MT output (DE)|Adequacy", *(f"s{n}|What was written first.|TEXT|{n}" for n in (1, 2, 3))), 3, "adequacy", "rater-1", 3, "Source (EN)     source"),
     "compounds": Sheet(rows("Nr|Arztbrief|KI-Zusammenfassung|Richtigkeit", *(f"{n}|Was im Brief der Klinik stand.|TEXT|{n}" for n in (1, 2, 3))), 3, "richtigkeit", "rater-1", 3, "Arztbrief           source"),
@@ -210,7 +210,9 @@ def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> 
     )
 
     assert ended.exit_code == 0, (ended.output, ended.exception)
-    assert "reading the sheet 'Data'; choose another with --sheet NAME: About" in ended.output
+    assert (
+        "reading the sheet 'Data'; to read another sheet, give its name with --sheet: About" in ended.output
+    )
     assert "2 cases, 1 attribute, 2 ratings by 1 person" in ended.output
 
 

@@ -98,7 +98,7 @@ def test_below_a_quorum_it_is_hung_and_says_who_is_missing_and_why() -> None:
         1,
     )
     assert found.why == (
-        "1 of the 2 votes that a quorum needs (b unavailable: down; c out_of_scale: 9 is not on it)"
+        "too few votes for a quorum: 1 of the 2 that are needed (b unavailable: down; c out_of_scale: 9 is not on it)"
     )
     assert [each.juror for each in found.dissent] == ["a"] and found.spread == 0
 
@@ -213,7 +213,7 @@ def test_an_orchestrator_that_failed_leaves_the_median_of_the_votes_and_says_whi
         for why in ("refused", "unavailable", "limit", None)
     )
     assert (after(refused).value, after(refused).method) == (2, "median")
-    assert after(refused).why == "the orchestrator did not decide (refused): the votes were counted"
+    assert after(refused).why == "the orchestrator did not decide (refused), so the votes were counted"
     assert (
         "(unavailable)" in after(refused, outage).why and "(unavailable)" in after(refused, outage, late).why
     )
@@ -270,7 +270,7 @@ def test_a_verdict_too_tall_or_too_wide_is_cut_and_says_so() -> None:
     one = voted({"a": 4, "b": 4})
     tall = one.model_copy(update={"outcomes": {f"x{n}": one["accurate"] for n in range(30)}, "derived": {}})
     lines = str(tall).splitlines()
-    assert len(lines) == 20 and lines[-1] == "  and 12 more: see to_frame()"
+    assert len(lines) == 20 and lines[-1] == "  and 12 more lines: see to_frame()"
     exact = one.model_copy(update={"outcomes": {f"x{n}": one["accurate"] for n in range(19)}, "derived": {}})
     assert len(str(exact).splitlines()) == 20 and "more" not in str(exact)
     wide = one.model_copy(update={"case": "w" * 100})

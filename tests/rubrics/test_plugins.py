@@ -147,7 +147,7 @@ def test_a_plug_in_that_fails_is_named_in_two_lines(
 @pytest.mark.parametrize(
     ("group", "thing", "command", "problem"),
     [
-        ("protocols", "silent", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "the protocol 'fails' returned no Transcript but a NoneType"),
+        ("protocols", "silent", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "the protocol 'fails' returned a NoneType instead of a Transcript"),
         ("clients", "text", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "single", "--model", "fails/x", "-o", "r"), "the plug-in for 'fails/x' gives a str, which is no ModelClient"),
         ("metrics", "short", ("metrics", "c.jsonl"), "the metric 'fails' gave 0 values where 1 are wanted"),
     ],

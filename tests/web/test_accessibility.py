@@ -122,7 +122,7 @@ def test_a_move_has_its_controls_and_a_replay_its_parent(
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         with InspectorServer(what_if / "child") as server:
             page.goto(server.url + "case?id=c0")
-            page.get_by_role("link", name="see it beside the run that it replays").click()
+            page.get_by_role("link", name="see this replay beside the original deliberation").click()
             assert "first difference: round 1, witness, accurate" in page.locator(".advice").inner_text()
             assert page.locator(".side .lanes").count() == 2
             assert serious_faults(page) == []

@@ -70,7 +70,7 @@ def test_a_redacted_run_says_that_it_has_no_words(tmp_path: Path) -> None:
         page = server.ask("case?id=visit-1").text
 
     assert 'class="every-word"' not in page
-    assert "holds the words of 0 of 7 calls" in page
+    assert "holds the full text of 0 of 7 model calls" in page
 
 
 BUSY = Fault(status=500, headers={"Retry-After": "0"}, body="SECRET-BODY")

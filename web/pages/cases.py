@@ -36,7 +36,7 @@ def cases_view(
     counted = (
         f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
         if rows
-        else f"none of {total:,} on this page"
+        else f"none of the {total:,} cases is on this page"
         if total
         else "none"
     )
@@ -53,8 +53,8 @@ def _unread(reach: Reach) -> Html | None:
         told = f"{reach.scored:,} of {reach.last:,} deliberations have been read so far; the others follow."
     elif reach.reading_flags:
         told = (
-            f"So far, flags and reasons of {reach.flagged:,} of {reach.last:,} deliberations have been read. Filtering by flag, "
-            "searching reasons and sorting by what is worth a look cover only those."
+            f"So far, flags and reasons of {reach.flagged:,} of {reach.last:,} deliberations have been read. Until the others are read, "
+            "filters by flag, searches in reasons and the order “worth a look” leave them out."
         )
     else:
         return None

@@ -26,7 +26,7 @@ def replay_section(search: CaseSearch, pair: SideBySide) -> Html:
         {"class": "beside", "aria-label": "Replay"},
         heading(
             f"Replay: {pair.change}",
-            element("a", {"href": address}, "see it beside the run that it replays"),
+            element("a", {"href": address}, "see this replay beside the original deliberation"),
         ),
         _changes(pair),
     )
@@ -37,7 +37,7 @@ def _changes(pair: SideBySide) -> Html:
     changed = pair.changed_outcomes().items()
     verdicts = [f"{name}: {before} would have been {after}" for name, (before, after) in changed]
     told = [f"first difference: {first}"] if first else ["nothing differs"]
-    told += verdicts or ["every verdict is the same"]
+    told += verdicts or ["every verdict is the same in both"]
     return element("ul", {"class": "advice"}, [element("li", {"dir": "auto"}, shorten(words, 300)) for words in told])  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def _apart(one: Outcome | None, two: Outcome | None) -> float:
 
 def _difference_words(one: Outcome | None, two: Outcome | None, *, pair: bool) -> str:
     if one is None or two is None:
-        return "asked of one arm only"
+        return "only one arm was asked this question"
     words = f"{verdict_words(one, pair=pair)} and {verdict_words(two, pair=pair)}"
     apart = _apart(one, two)
     return (

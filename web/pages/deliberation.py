@@ -182,8 +182,8 @@ def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> 
 def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall]) -> str:
     made = len({key for entry in verdict.transcript.entries for key in entry.spent.calls})
     if len(calls) == made:
-        return "Open a line to see the messages as sent and the reply as received."
-    return f"The record holds the words of {len(calls)} of {made} calls (a redacted run keeps no words)."
+        return "Open a line to see the messages that were sent to the model, and its reply."
+    return f"The record holds the full text of {len(calls)} of {made} model calls (a redacted run keeps no text)."
 
 
 def _head(verdict: Verdict, way: Child, judges: str) -> Html:
@@ -275,12 +275,12 @@ def _legend() -> Html:
             [
                 element("li", None, words)
                 for words in (
-                    "Each juror has a lane, each round a column; a dot's height is its score.",
-                    "A filled dot quotes the case; a hollow one does not. A red ring means that it quotes words that are not in the case.",
-                    "A broken ring means that the juror was told to argue against its own score.",
-                    "A thick line is a changed score; a broken amber line is a change to the majority without new evidence.",
-                    "Dotted lines come from votes that the juror had read; a coloured line means that the juror then moved that way.",
-                    "A shaded column means that everyone gave the same score in the first round, at one end of the scale.",
+                    "Each juror has a lane, and each round has a column. A dot is a vote; the higher the dot, the higher the score.",
+                    "A filled dot is a vote that quotes the case; a hollow dot quotes nothing. A red ring marks a quote that is not in the case.",
+                    "A dashed ring means that the juror was told to argue against its own score.",
+                    "A thick line is a changed score; a dashed amber line is a change to the majority's score without new evidence.",
+                    "Dotted lines come from votes that the juror had read; a coloured line means that the juror then moved towards that vote.",
+                    "A shaded column means that all jurors gave the same score in the first round: the lowest or the highest of the scale.",
                 )
             ],
         ),

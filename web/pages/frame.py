@@ -12,11 +12,11 @@ from ..search import CaseSearch
 
 KEYS = (
     ("/", "search"),
-    ("j  k", "next, previous: case in a list, ballot in a deliberation"),
-    ("→  ←", "next, previous case while reading one"),
+    ("j  k", "in a list: go to the next or previous case; in a deliberation: to the next or previous ballot"),
+    ("→  ←", "when a case is open: go to the next or the previous case"),
     ("Enter", "open what is selected"),
     ("c", "compare with another arm"),
-    ("t", "switch between light and dark"),
+    ("t", "switch between light and dark colours"),
     ("Esc", "clear the selection"),
     ("?", "this help"),
 )

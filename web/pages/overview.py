@@ -67,10 +67,10 @@ def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
 
 def _effects(effects: Sequence[str] | None) -> Html:
     if effects is None:
-        return quiet("This is being computed. It appears here by itself.")
+        return quiet("This is being computed, and appears here when it is ready.")
     return fragment(
         element("ul", {"class": "causes"}, [element("li", {"dir": "auto"}, sentence) for sentence in effects]),
-        quiet("How well final verdicts agree with people, compared with a count of the same jurors' first, blind votes."),
+        quiet("These sentences compare how well two results agree with people: the final verdicts, and a count of the same jurors' first, blind votes."),
     )  # fmt: skip
 
 
@@ -96,8 +96,8 @@ def _unread(reach: Reach) -> Html | None:
     if not reach.reading_flags:
         return None
     told = (
-        f"Flags, first agreement and who moved whom are counted over {reach.flagged:,} of {reach.last:,} deliberations "
-        f"so far, scores and cost over {reach.scored:,}."
+        f"So far, flags, first agreement and moves between jurors are counted over {reach.flagged:,} of {reach.last:,} deliberations, "
+        f"and scores and cost over {reach.scored:,}."
     )
     return element("p", {"class": "quiet", "id": "unread"}, told)
 
@@ -251,15 +251,15 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
         element(
             "div",
             {"class": "panels"},
-            _panel("What splits the jury", "Mean distance between jurors' first votes, as a share of the scale.", _bars(census.splits())) if census.splits() else None,
-            _panel("Harsh or lenient", "Mean distance of a juror's first votes from the other jurors'.", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
+            _panel("What splits the jury", "For each attribute: the mean distance between jurors' first votes, as a share of the scale.", _bars(census.splits())) if census.splits() else None,
+            _panel("Harsh or lenient", "Mean difference between a juror's first votes and the other jurors' first votes.", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
                    _leaning_table(census)) if len(jurors) > 1 else None,
-            _panel("Who moved towards whom", "Arrows point to the juror that was read. Only controls say why a juror moved.", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
+            _panel("Who moved towards whom", "An arrow points to the juror whose vote was read. It does not show that this vote caused the move; only control runs can show that.", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,
             _panel("Who conforms", "How often a juror moved to the majority without new evidence, as a share of the times it was outnumbered.", _bars(census.conformers()))
             if census.conformers() else None,
             element("div", {"class": "panel broad"}, element("h3", None, "Coming together"),
-                    element("p", {"class": "quiet"}, "Mean spread of votes after each round."), element("div", {"class": "curves"}, curves)) if curves else None,
+                    element("p", {"class": "quiet"}, "Mean spread of the jurors' votes after each round."), element("div", {"class": "curves"}, curves)) if curves else None,
         ),
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
         return element("p", {"class": "calm"}, "No scores yet: they appear here as deliberations end.")
     names = list(dict.fromkeys(each.attribute for _, summaries in found for each in summaries))
     rows = [_row(arm, None, summaries, names) for arm, summaries in found]
-    legend = element("p", {"class": "quiet"}, "Mean, with a histogram (lowest score at left). Unresolved cases are listed below.")  # fmt: skip
+    legend = element("p", {"class": "quiet"}, "Each cell shows the mean and a histogram (lowest score at left); hung cases, n/a (not applicable) and abstentions are counted beside it.")  # fmt: skip
     return fragment(_table(("arm",), names, rows, "Scores by arm"), legend, _by_system(arms, counts, names))
 
 
@@ -145,7 +145,7 @@ def _case_address(each: Difference) -> str:
 
 
 def _no_difference(reading: bool) -> Html:
-    told = "The record is being read: scores appear here as they are found." if reading else "People's ratings cover no score of this run."  # fmt: skip
+    told = "The record is being read: scores appear here as they are found." if reading else "People rated nothing that this run scored."  # fmt: skip
     return element("p", {"class": "calm"}, told)
 
 

@@ -185,7 +185,11 @@ def _line(entry: Entry) -> Html:
             told = entry.abstention
             return fragment(who, " ", when, f" abstains ({told.reason}): ", shorten(told.detail, 400))
         case Ledger():
-            author = " (asked by rule: the orchestrator named no dispute)" if entry.author == "code" else ""
+            author = (
+                " (the orchestrator named no point in dispute, so a fixed rule chose the questions)"
+                if entry.author == "code"
+                else ""
+            )
             asked = [
                 element("li", {"dir": "auto"}, element("b", None, d.attribute), " ", shorten(d.dispute, REASON), " ",
                         element("em", None, shorten(d.question, REASON)), quiet(" to ", ", ".join(d.to)))

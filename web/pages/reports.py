@@ -75,7 +75,12 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
             element(
                 "section",
                 {"class": "audit"},
-                heading(more.title, quiet("Share of pairs that the row's system won; a tie counts half.")),
+                heading(
+                    more.title,
+                    quiet(
+                        "Each number is the share of pairs that the row's system won against the column's system; a tie counts half."
+                    ),
+                ),
                 table_view("matrix", records(system_matrix(report))),
                 element("ul", {"class": "advice"}, [element("li", None, said) for said in more.sentences]),
                 _foldable("win rates", rates),
@@ -83,7 +88,10 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
                 _foldable("what moves a preference besides the system, as log-odds", leanings),
             )
         )
-    lost = [f"{each.arm}: {each.attribute}: none of {each.pairs} pairs has a preference" for each in hung]
+    lost = [
+        f"{each.arm}: {each.attribute}: the jury judged {each.pairs} pairs of outputs, but reached no verdict on which output is better"
+        for each in hung
+    ]
     return fragment(
         heading("Systems compared", level=1),
         parts,
@@ -238,7 +246,7 @@ def _scenario(name: str, scenario: Mapping[str, Any], differences: Sequence[Mapp
             rows.append([quiet(label), _number(scenario[key]), *[""] * (2 + len(shown))])
     mde = scenario.get("mde")
     told = f"scored by {scenario.get('scorer', '')}, {scenario.get('n', '')} cases"
-    told += f"; can show differences of {mde:.2f} or more" if isinstance(mde, int | float) else ""
+    told += f"; differences of {mde:.2f} or more can be detected" if isinstance(mde, int | float) else ""
     return fragment(
         heading(name, quiet(told), _scenario_link(name, "", "answers side by side")),
         scrolling_table(name, ("system", "score", "95% interval", "n", *shown), rows),

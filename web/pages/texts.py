@@ -152,7 +152,9 @@ def claims_section(verdict: Verdict, prefix: str = "", people: Sequence[Rating] 
         {"class": "claims", "aria-label": "Claims"},
         heading(f"Claims of the {of}"),
         _table(own, prefix),
-        heading(f"Left out: {len(left_out)} of {len(other)} claims of the {other[0].claim.of}")
+        heading(
+            f"Left out or contradicted: {len(left_out)} of {len(other)} claims of the {other[0].claim.of}"
+        )
         if other
         else None,
         _table(left_out, prefix) if left_out else None,

@@ -238,7 +238,7 @@ def _quote(text: str, exhibit: str | None) -> Html:
         "figure",
         {"class": "quote" if exhibit else "quote missing"},
         element("blockquote", {"dir": "auto"}, shorten(text, QUOTE)),
-        element("figcaption", None, exhibit or "is not in any text of the case"),
+        element("figcaption", None, exhibit or "this quote is not in any text of the case"),
     )
 
 

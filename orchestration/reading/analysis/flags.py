@@ -277,15 +277,15 @@ def _premature(agreements: Sequence[InstantAgreement]) -> Iterator[Flag]:
 
 def _agreement_text(agreement: InstantAgreement) -> str:
     tested = {
-        "unchallenged": "no juror argued against it",
-        "empty challenge": "the challenger quoted nothing against it",
-        "brushed aside": "evidence against it was not answered with evidence",
+        "unchallenged": "no juror argued against this score",
+        "empty challenge": "the juror who was told to argue against this score quoted nothing",
+        "brushed aside": "evidence against this score was not answered with evidence",
     }[agreement.test]
     number = len(agreement.jurors)
     rests = (
-        "no juror supported it with a quote"
+        "no juror supported this score with a quote"
         if not agreement.quoted
-        else f"{agreement.quoted} of {number} supported it with a quote"
+        else f"{agreement.quoted} of {number} jurors supported this score with a quote"
     )
     wrong = (
         f"; {count_words(agreement.misquoted, 'juror')} quoted words that are not in the case"
@@ -327,7 +327,7 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
         change = f"{move.juror} went from {before} to {after}"
         where = (move.attribute, (move.juror, *sources), (move.entry, move.prior), move.round)
         if (move.entry, move.attribute) in conformed:
-            yield Flag("conformity", 2, *where, f"{change}, the score of the majority, without new evidence")
+            yield Flag("conformity", 2, *where, f"{change}, the majority's score, without new evidence")
         else:
             by = "with new evidence" if owed[0].grounds else "without new evidence"
             towards = " and ".join(sources)

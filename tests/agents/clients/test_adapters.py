@@ -116,10 +116,12 @@ def test_an_adapter_that_cannot_be_added_to_the_embedded_weights_is_refused(tmp_
         {f"{place}.lora_a": f32([[1.0] * 32]), f"{place}.lora_b": f32([[1.0]])},
     )
 
-    with pytest.raises(VenireError, match=r"odd\.gguf cannot be put on the embedded model") as error:
+    with pytest.raises(
+        VenireError, match=r"the adapter odd\.gguf cannot be loaded onto the embedded model"
+    ) as error:
         connect(ModelSettings(model="local", adapter=str(path)))
 
-    assert "low-rank" in error.value.remedy
+    assert "LoRA" in error.value.remedy
 
 
 @pytest.mark.skipif(weights.weights_path() is None, reason="needs the embedded weights")

@@ -90,7 +90,9 @@ def test_the_order_is_the_weighted_mean_of_the_ranks() -> None:
 
 
 def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
-    moments = [("jury", "c2", "hung", "safe", "no verdict: 1 of the 2 votes that a quorum needs")]
+    moments = [
+        ("jury", "c2", "hung", "safe", "no verdict: too few votes for a quorum: 1 of the 2 that are needed")
+    ]
     world = evidence(
         SAFE,
         arms=[ratings("jury", [1.0, 5.0])],
@@ -100,7 +102,9 @@ def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
     found = docket_of(world)
 
     assert found.index[0] == "c2" and found.loc["c2", "undecided"]
-    assert found.loc["c2", "reasons"] == ("safe: no verdict: 1 of the 2 votes that a quorum needs",)
+    assert found.loc["c2", "reasons"] == (
+        "safe: no verdict: too few votes for a quorum: 1 of the 2 that are needed",
+    )
 
 
 def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:

@@ -72,11 +72,14 @@ def test_a_claims_verdict_is_that_of_more_than_half_of_those_who_gave_one() -> N
     found = claim_outcomes(transcript)
 
     assert [each.verdict for each in found] == [S, NS, None, None]
-    assert [each.why for each in found] == ["", "", "no verdict has a majority", "0 of the 1 verdicts that a quorum needs"]  # fmt: skip
+    assert [each.why for each in found] == ["", "", "no verdict has a majority", "too few verdicts for a quorum: 0 of the 1 that are needed"]  # fmt: skip
     assert found[0].dissent == ("c",) and found[0].votes == {"a": S, "b": S, "c": NS}
     assert found[2].dissent == ("a", "b") and list(found[3].checks) == ["a", "b", "c"]
     assert [each.verdict for each in claim_outcomes(transcript, quorum=3)] == [S, NS, None, None]
-    assert claim_outcomes(transcript, quorum=3)[2].why == "2 of the 3 verdicts that a quorum needs"
+    assert (
+        claim_outcomes(transcript, quorum=3)[2].why
+        == "too few verdicts for a quorum: 2 of the 3 that are needed"
+    )
     assert [each.verdict for each in claim_outcomes(transcript, quorum=2)][2:] == [None, None]
 
 
@@ -161,7 +164,7 @@ def test_one_way_there_is_no_recall() -> None:
         assert measured(transcript, name) == (
             "not_applicable",
             "claims",
-            "claims were checked in one direction only",
+            "the claims of the output were checked against the reference, but not those of the reference against the output",
         )
 
 

@@ -280,7 +280,9 @@ def test_a_bug_in_a_worker_is_told_without_words_where_the_run_is_redacted(
             assert isinstance(bug, Crash)
             assert isinstance(silent, Crash)
             assert bug.message == "IndexError: tuple index out of range"
-            assert silent.message == "IndexError (its message is withheld: this run is redacted)"
+            assert (
+                silent.message == "IndexError (the error's message is withheld, because this run is redacted)"
+            )
             assert "worker.py" in silent.traceback
 
         held(pool, main)

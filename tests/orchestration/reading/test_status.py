@@ -94,7 +94,7 @@ def test_a_changed_rubric_is_named_and_only_what_it_changes_is_asked(tmp_path: P
         back = (tmp_path / "rubric.yaml").write_text(RUBRIC)
         again = venire(*command, cwd=tmp_path)
 
-    assert "rubric mine changed since this run began; its cases will be heard again" in noted.stderr
+    assert "rubric mine changed since this run began; its cases will be judged again" in noted.stderr
     assert first == 12, "a version number is in no prompt"
     assert "rubric mine changed" in asked.stderr
     assert second == 24
@@ -130,7 +130,7 @@ def test_a_changed_case_is_named_and_heard_again_alone(tmp_path: Path) -> None:
         write_run(tmp_path, server.url, protocol="panel")
         back = venire(*command, "--json", cwd=tmp_path)
 
-    assert "case case-2: output changed since it was heard; it will be heard again" in other.stderr
+    assert "case case-2: output changed since the case was judged; it will be judged again" in other.stderr
     assert other.stderr.count("changed") == 1
     assert len(server.calls) == 15
     assert "case case-2: output changed" in back.stderr

@@ -54,7 +54,7 @@ def test_a_redacted_run_holds_no_words_and_can_still_be_read(tmp_path: Path) -> 
     streams = [text for one in (ended, again, shown, *exported, summary) for text in (one.stdout, one.stderr)]
     assert leaks(tmp_path / "out", *streams) == []
 
-    assert "words were not stored" in shown.stdout
+    assert "placeholders were stored" in shown.stdout
     assert "stays redacted" in again.stderr
     assert again.stdout == ended.stdout
     kept, words = json.loads(ended.stdout)["cases"], json.loads(plain.stdout)["cases"]
@@ -189,7 +189,7 @@ def test_a_bug_in_a_redacted_run_keeps_its_traceback_and_not_its_message(tmp_pat
         with pytest.raises(RedactedError) as caught:
             run_session(session, Console(stderr=True), quiet=True, listener=breaks)
 
-    assert "KeyError (its message is withheld" in str(caught.value)
+    assert "KeyError (the error's message is withheld" in str(caught.value)
     assert leaks(tmp_path / "out", str(caught.getrepr(chain=True, style="native"))) == []
     assert any("breaks" in str(entry) for entry in caught.traceback)
 
