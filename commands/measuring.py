@@ -82,7 +82,7 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
         show_answer(pair_section(report), console())
     for arm, attribute, pairs in hung:
         say(
-            f"{arm}: {attribute}: the jury judged {pairs} pairs of outputs, but reached no verdict on which output is better"
+            f"{arm}: {attribute}: none of the pairs of outputs that the jury judged ({pairs}) has a verdict on which output is better"
         )
 
 

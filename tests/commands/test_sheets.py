@@ -46,7 +46,7 @@ TWO = ("1|TEXT|4|5", "2|TEXT|3|3", "3|TEXT|2|1")
 FOUR = ("1|TEXT|4|5|3|2", "2|TEXT|3|3|4|4", "3|TEXT|2|1|5|5")
 ACC_CLEAR = {"attributes": "accuracy clarity", "people": "Smith Jones", "scores": 12}
 SHEETS = {
-    "person in brackets": Sheet(rows("id|Summary|Accuracy (Smith)|Accuracy (Jones)", *TWO), 3, "accuracy", "Smith Jones", 6, "by Smith, Jones"),
+    "person in brackets": Sheet(rows("id|Summary|Accuracy (Smith)|Accuracy (Jones)", *TWO), 3, "accuracy", "Smith Jones", 6, "people: Smith, Jones"),
     "person in square brackets": Sheet(rows("id|Summary|Accuracy [Smith]|Accuracy [Jones]", *TWO), 3, "accuracy", "Smith Jones", 6),
     "two attributes by two people": Sheet(rows("id|Summary|Accuracy (Smith)|Clarity (Smith)|Accuracy (Jones)|Clarity (Jones)", *FOUR), 3, **ACC_CLEAR),
     "numbered raters behind": Sheet(rows("id|summary|accurate_r1|accurate_r2", *TWO), 3, "accurate", "r1 r2", 6),
@@ -102,7 +102,7 @@ SHEETS = {
     "final scores by two people": Sheet(rows("id|summary|Final accuracy (Smith)|Final accuracy (Jones)", *TWO), 3, "final_accuracy", "Smith Jones", 6),
     "one final grade in letters": Sheet(rows("id|summary|Final grade", "1|TEXT|A", "2|TEXT|B", "3|TEXT|C"), asks="'Final grade'"),
     "mean and consensus beside people": Sheet(rows("id|summary|accuracy (Smith)|accuracy (Jones)|accuracy (mean)|accuracy_consensus", *FOUR), 3, "accuracy", "Smith Jones", 6),
-    "people alone": Sheet(rows("id|summary|rater-A|rater-B", *TWO), 3, "overall_quality", "rater-A rater-B", 6, "scores of overall quality by rater-A, rater-B"),
+    "people alone": Sheet(rows("id|summary|rater-A|rater-B", *TWO), 3, "overall_quality", "rater-A rater-B", 6, "people's scores (attributes: overall quality; people: rater-A, rater-B)"),
     "person and what, by a space": Sheet(rows("id|summary|Smith score|Jones score", *TWO), asks="which part of 'Smith score', 'Jones score'"),
     "numbered scores": Sheet(rows("id|summary|Score 1|Score 2", *TWO), asks="which part of 'Score 1', 'Score 2'"),
     "an index without a name": Sheet(rows("|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),

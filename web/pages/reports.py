@@ -89,7 +89,7 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
             )
         )
     lost = [
-        f"{each.arm}: {each.attribute}: the jury judged {each.pairs} pairs of outputs, but reached no verdict on which output is better"
+        f"{each.arm}: {each.attribute}: none of the pairs of outputs that the jury judged ({each.pairs}) has a verdict on which output is better"
         for each in hung
     ]
     return fragment(

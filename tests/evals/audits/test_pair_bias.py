@@ -324,7 +324,10 @@ def test_arms_whose_every_comparison_is_hung_are_said_to_be(tmp_path: Path) -> N
     jury = tmp_path / "jury.yaml"
     jury.write_text("name: heard\nprotocol: panel\nseats: [{name: a, model: scripted}]")
     run_cli(app, ["run", str(cases), "--rubric", "preference", "--jury", str(jury), "-o", run])
-    assert "lens-jury: preference: none of the 1 pairs" in run_cli(app, ["winrate", run]).output
+    assert (
+        "lens-jury: preference: none of the pairs of outputs that the jury judged (1)"
+        in run_cli(app, ["winrate", run]).output
+    )
     found = json.loads(run_cli(app, ["winrate", run, "--json"]).stdout)
     assert found["without_preference"] == [{"arm": "lens-jury", "attribute": "preference", "pairs": 1}]
 
