@@ -132,7 +132,7 @@ SHEETS = {
     "sources in one language, outputs in another": Sheet(rows("Segment ID|Source (EN)|MT output (DE)|Adequacy", *(f"s{n}|What was written first.|TEXT|{n}" for n in (1, 2, 3))), 3, "adequacy", "rater-1", 3, "Source (EN)     source"),
     "compounds": Sheet(rows("Nr|Arztbrief|KI-Zusammenfassung|Richtigkeit", *(f"{n}|Was im Brief der Klinik stand.|TEXT|{n}" for n in (1, 2, 3))), 3, "richtigkeit", "rater-1", 3, "Arztbrief           source"),
     "the first part tells": Sheet(rows("Nr|Document d'origine|Résumé de l'article|Exactitude", *(f"{n}|Ce que la clinique avait écrit.|TEXT|{n}" for n in (1, 2, 3))), 3, "exactitude", "rater-1", 3, "Document d'origine   source"),
-    "two systems under one question": Sheet(f"question_id,model,answer,helpful\n1,a,{A},4\n1,b,{B},3\n2,a,{C},2\n", 3, "helpful", "rater-1", 3, "texts with one id differ in 'model'"),
+    "two systems under one question": Sheet(f"question_id,model,answer,helpful\n1,a,{A},4\n1,b,{B},3\n2,a,{C},2\n", 3, "helpful", "rater-1", 3, "several texts share an id but differ in 'model'"),
     "a first column of short names": Sheet(rows("poem|text|accurate", *(f"p{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "poem      id"),
     "a time of day beside": Sheet(rows("Timestamp|id|summary|accurate", *(f"2025/05/0{n} 4:00:11 PM GMT+2|{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
     "a form's user names": Sheet(rows("Username|id|summary|accurate", *(f"u@a.org|{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "u@a.org", 3),

@@ -129,7 +129,7 @@ def test_an_adapter_whose_thresholds_cannot_be_read_is_refused(tmp_path: Path) -
     words = {"general.type": "adapter", "adapter.type": "lora", "venire.fault_thresholds": "[{}]"}
     path = write_gguf(tmp_path / "odd.gguf", words)
 
-    with pytest.raises(VenireError, match=r"odd\.gguf cannot be put .*fault_thresholds cannot be read"):
+    with pytest.raises(VenireError, match=r"odd\.gguf cannot be loaded .*fault_thresholds cannot be read"):
         connect(ModelSettings(model="local", adapter=str(path)))
 
 
