@@ -237,10 +237,12 @@ def agreement_page(agreement: Agreement) -> str:
     columns = {"attribute": "attribute", "rater": "rater", "n": "ratings", "severity": "severity", "rise": "rise in alpha if left out",
                "low": "low", "high": "high", "outlier": "outlier", "note": ""}  # fmt: skip
     outliers = [f"{row['rater']} ({row['attribute']})" for row in raters.to_dict("records") if row["outlier"]]
-    verdict = f"Outliers: {', '.join(outliers)}." if outliers else "No rater is an outlier by this rule."
+    verdict = (
+        f"Outliers: {', '.join(outliers)}." if outliers else "No rater is an outlier by the rule given below."
+    )
     rule = (
-        "Severity is the mean distance of a rater's scores above those of the other raters on the same cases. An outlier is a rater without whom "
-        "Krippendorff's alpha would rise by 0.05 or more, with an interval above zero."
+        "Severity is how far a rater's scores are, on average, above those of the other raters on the same cases. A rater is an outlier if leaving the "
+        "rater out raises Krippendorff's alpha by 0.05 or more, and the interval of this rise is above zero."
     )
     body = [section("What to report", items(report_lines(agreement), "said"))]
     body += [

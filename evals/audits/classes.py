@@ -28,11 +28,11 @@ from ..statistics.estimate import Estimate
 from ..statistics.matrix import IntArray
 from .audit import Audit
 
-TITLE = "Class by class: F1, confusion, reward"
+TITLE = "Class by class: F1, confusion matrix and reward"
 PERFECT = "always right"
 NO_ANSWER = "no answer"
 METRICS = {"reward": "mean reward", "over_constant": "above the best constant", "accuracy": "accuracy", "f1_macro": "macro F1"}  # fmt: skip
-_CAPTION = "{attribute}: scores by each arm (rows) against people's scores (columns); shade is the share of a column."
+_CAPTION = "{attribute}: each arm's scores (rows) against people's scores (columns). The shade of a cell is its share of the column."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def classes_section(evidence: Evidence) -> Section | None:
     methods = (
         "Class by class: a value between two classes counts as the nearer one, or as the lower one if it is in the middle. "
         "Arms and constants are compared with the reference of all people, and each person with the reference of the others. "
-        "A hung verdict counts as a miss in accuracy and F1. In rewards it gets what the costs give an abstention. "
-        "Macro F1 is the plain mean over the classes that the rater or people used. Intervals: jackknife over cases or groups.",
+        "A hung verdict counts as a miss in accuracy and F1. In the mean reward, it gets the reward that the scale's costs give to an abstention. "
+        "Macro F1 is the unweighted mean of F1 over the classes that the rater or people used. Intervals: jackknife over cases or groups.",
     )
     return Section("classes", TITLE, tuple(sentences), tables, figures, methods)
 
@@ -161,7 +161,9 @@ def _sentences(
         if not estimates["accuracy"].defined:
             yield f"{name}: {rater.name} and people have no case in common."
             continue
-        silence = f"; no answer on {rater.abstained} of {len(rater.answers.said)}" if rater.abstained else ""
+        silence = (
+            f"; no answer on {rater.abstained} of {len(rater.answers.said)} cases" if rater.abstained else ""
+        )
         paid = f"mean reward {estimate_phrase(estimates['reward'])}, " if constant else ""
         yield (
             f"{name}: {rater.name} has {paid}macro F1 {estimate_phrase(estimates['f1_macro'])} and accuracy "
@@ -180,7 +182,7 @@ def _sentences(
         ]
         people = [f"{r.name} {scored[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
         people_words = f"; people, each against the others: {', '.join(people)}" if people else ""
-        yield f"{name}, mean reward by its costs: {', '.join(earnings)}{people_words}. The best constant answer is {constant!r}."
+        yield f"{name}: mean reward by the costs of its scale: {', '.join(earnings)}{people_words}. The best constant answer is {constant!r}."
 
 
 def _class_counts(counts: IntArray, place: int) -> dict[str, int]:

@@ -300,15 +300,15 @@ def consistency_section(marks: Marks) -> Section:
         tuple(sentences) or ("No arm scored two attributes of the same cases.",),
         {"halo": summary, "correlations": rho_table},
         {
-            "Spearman's rho between every two attributes for each evaluator; a high score is good on both attributes.": correlation_figure(
+            "Spearman's rho between every two attributes, for each evaluator. Scores are reversed if needed, so that high is good.": correlation_figure(
                 rho_table, names
             )
         },
         (
             "Internal consistency is Spearman's rho between every two attributes over an evaluator's cases. Attributes are reversed if needed, so that "
-            "high is good. The summary is the mean of these correlations. It is compared with the mean of the people's reference on the same "
-            "scores; a person is compared with the other people. The test is a jackknife over cases or groups, and p is Holm-corrected over evaluators. "
-            "There is no test if people's reference averages a different number of answers, because noise lowers correlations. "
+            "high is good. The summary is the mean of these correlations. It is compared with the same mean, computed from the people's reference on the same "
+            "scores. Each person is compared with the other people. The test is a jackknife over cases or groups, and p is Holm-corrected over evaluators. "
+            "There is no test if the evaluator's and the people's scores average different numbers of answers: averaging removes noise, which lowers correlations. "
             f"No halo is claimed if the mean rho is below {NEAR_ZERO}.",
         ),
         (*marks.notes, *notes),
@@ -320,8 +320,8 @@ def _sentence(row: dict[Any, Any]) -> str:
         return f"{row['evaluator']}: internal consistency cannot be compared with people's ({row['note']})."
     if row["note"].startswith("no test"):
         return (
-            f"Whether {row['evaluator']}'s attributes correlate more than people's cannot be tested: mean rho {row['mean']:.2f} against "
-            f"{row['people']:.2f}, but {row['note'].removeprefix('no test: ')}."
+            f"It cannot be tested whether attributes correlate more in {row['evaluator']}'s scores than in people's: mean rho {row['mean']:.2f} "
+            f"against {row['people']:.2f}, but {row['note'].removeprefix('no test: ')}."
         )
     size = (
         f"mean rho {row['mean']:.2f} against people's {row['people']:.2f} (difference {row['difference']:+.2f}, "
@@ -329,12 +329,12 @@ def _sentence(row: dict[Any, Any]) -> str:
     )
     size += f", Holm-corrected {p_words(row['p_holm'])})" if not math.isnan(row["p_holm"]) else ")"
     if not row["p_holm"] < LEVEL:
-        return f"{row['evaluator']}'s attributes are not shown to correlate more or less than people's attributes do: {size}."
+        return f"Attributes are not shown to correlate more or less in {row['evaluator']}'s scores than in people's scores: {size}."
     if row["difference"] > 0 and row["mean"] < NEAR_ZERO:
-        return f"{row['evaluator']}'s attributes correlate slightly more than people's, but too weakly for a halo effect: {size}."
+        return f"Attributes correlate slightly more in {row['evaluator']}'s scores than in people's, but too weakly for a halo effect: {size}."
     if row["difference"] > 0:
-        return f"{row['evaluator']}'s attributes correlate more than people's, which is what a halo effect looks like: {size}."
-    return f"{row['evaluator']}'s attributes correlate less than people's: {size}."
+        return f"Attributes correlate more in {row['evaluator']}'s scores than in people's, which is what a halo effect looks like: {size}."
+    return f"Attributes correlate less in {row['evaluator']}'s scores than in people's: {size}."
 
 
 CONSISTENCY = Audit("consistency", lambda inputs, draws: consistency_section(inputs.marks), 50)

@@ -31,7 +31,7 @@ from .triage_review import (
     triage_figure,
 )
 
-TITLE = "Detecting wrong cases by an outside label"
+TITLE = "Do low scores find the cases that an external label marks as wrong?"
 RECALLS = (0.5, 0.8, 0.9, 0.95, 1.0)
 AREAS = ["arm", "area", "low", "high", "p", "rho", "rho_low", "rho_high", "wrong", "n", "outputs", "note"]
 SAVED = ["arm", "found", "reviewed", "low", "high", "saved", "random"]
@@ -89,7 +89,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     pooled, wrong, outputs = _pooled_marks(marks, label)
     labelled = wrong.dropna()
     if not 0 < labelled.sum() < len(labelled):
-        sentence = f"Detection cannot be tested: {int(labelled.sum())} of {len(labelled)} cases with a label are wrong."
+        sentence = f"Detection cannot be tested: the label marks {int(labelled.sum())} of {len(labelled)} labelled cases as wrong, and both kinds are needed."
         return Section("detection", TITLE, (sentence,))
     areas, saved_rows, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
     for arm in marks.arms:
@@ -136,8 +136,8 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         "curve": pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(),
     }
     caption = (
-        "Left, the share of wrong cases found against the share reviewed, lowest score first (dashed: random order). Right, the "
-        "probability that a case is wrong, by its mean score, with Wilson's intervals."
+        "Left: the share of wrong cases found, against the share of cases reviewed from the lowest score up (dashed: random order). Right: the "
+        "probability that a case is wrong, by its mean score, with Wilson intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if curves else {}
     attribute_words = ", ".join(label.attributes) or "all attributes with an order"
@@ -239,8 +239,8 @@ def _by_label(arm: str, mark: pd.Series, error: FloatArray) -> list[tuple[object
 def _area_sentence(arm: str, area: float, low: float, high: float, p: float, n: int, wrong: int) -> str:
     size = f"the area under the curve of wrong cases found against cases reviewed is {area:.2f} ({interval_phrase(low, high)}; 0.50 in random order; {wrong} of {n} cases are wrong, {p_words(p)})"
     if not p < LEVEL:
-        return f"Low scores of {arm} are not shown to find wrong cases sooner than random order: {size}."
-    return f"Low scores of {arm} find wrong cases {'sooner' if area > 0.5 else 'later'} than random order: {size}."
+        return f"Reviewing cases from {arm}'s lowest score up is not shown to find wrong cases sooner than random order: {size}."
+    return f"Reviewing cases from {arm}'s lowest score up finds wrong cases {'sooner' if area > 0.5 else 'later'} than random order: {size}."
 
 
 def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
@@ -248,6 +248,6 @@ def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
     _, _, reviewed, low, high, saved, _ = row_by_recall[0.9]
     between = interval_phrase(float(str(low)), float(str(high)), ".0%")
     return (
-        f"If cases are reviewed in the order of {arm}'s scores, nine in ten of the wrong cases are found in the first {reviewed:.0%} of cases ({between}). "
+        f"If cases are reviewed from {arm}'s lowest score up, nine in ten of the wrong cases are found in the first {reviewed:.0%} of cases ({between}). "
         f"That saves {saved:.0%} of the experts' work; random order saves 10%."
     )

@@ -27,7 +27,7 @@ from .audit import Audit, AuditInput
 
 LEAST = 3
 """Rows that two columns must share for their correlation to be taken: of two, it is 1 or -1 whatever they hold."""
-TITLE = "Is the jury more than one judge?"
+TITLE = "How many independent votes is the jury worth?"
 COLUMNS = ["arm", "attribute", "jurors", "round", "kish", "eigenvalues", "correlation", "majority", "independent", "right_to_wrong", "wrong_to_right", "cases", "note"]  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def independence_section(
     if most is not None and len(sentences) > most:
         sentences = [
             *sentences[:most],
-            f"The table has {len(sentences) - most} more juries and attributes.",
+            f"Further juries and attributes, which only the table has: {len(sentences) - most}.",
         ]
     return Section(
         name="independence",
@@ -250,8 +250,8 @@ def independence_section(
         sentences=tuple(sentences),
         tables={"rounds": table},
         methods=(
-            "Effective votes are computed from the correlations between jurors' being right: by Kish's formula, and as the participation ratio of the eigenvalues. "
-            "The majority is compared with how often a majority of equally good jurors would be right if their errors were independent (Condorcet).",
+            "The number of independent votes is computed from how strongly jurors correlate in being right or wrong: by Kish's formula, and as the participation ratio of the eigenvalues. "
+            "How often the majority is right is compared with how often it would be right if equally good jurors erred independently (Condorcet).",
         ),
         notes=tuple(f"{row['arm']}, {row['attribute']}, round {row['round']}: {row['note']}" for row in table.to_dict("records") if row["note"]),
     )  # fmt: skip
@@ -260,7 +260,7 @@ def independence_section(
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first_round, last_round = rows.iloc[0], rows.iloc[-1]
     sentence = (
-        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes, because they tend to be right on the same cases (Kish; by eigenvalues {_votes(last_round['eigenvalues'])}). The "
+        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes, because they tend to be right on the same cases (by Kish's formula; {_votes(last_round['eigenvalues'])} by eigenvalues). The "
         f"majority is right in {_share(last_round['majority'])} of {last_round['cases']} cases; with independent jurors it would be right in {_share(last_round['independent'])}."
     )
     if len(rows) == 1:

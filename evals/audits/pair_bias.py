@@ -250,7 +250,7 @@ def pair_section(report: PairReport) -> Section:
 
 def pair_sentences(report: PairReport) -> list[str]:
     """What a reader must know of the biases and circles."""
-    told = ["P-values of biases are corrected by Holm's method over the rows of their column."]
+    told = ["In the table of biases, the p values of each column are Holm-corrected over its rows."]
     seats = [bias for bias in report.biases if bias.who == SEATS]
     # A line for all seats together and one for the verdict; seat by seat they are in the table.
     for bias in [*(seats or report.biases), *(b for b in report.biases if seats and b.who == VERDICT)]:
@@ -259,7 +259,7 @@ def pair_sentences(report: PairReport) -> list[str]:
             if each.defined and bias.p_holm[effect] < LEVEL:
                 what = "the output shown first" if effect == "position" else "the output called A"
                 told.append(
-                    f"{bias.who} ({bias.stage}): between two equal outputs, {what} is preferred in {expit(each.value):.0%} of the judgements that are not ties (p = {bias.p_holm[effect]:.3g})."
+                    f"{bias.who} ({bias.stage}): between two equally good outputs, {what} is preferred in {expit(each.value):.0%} of the judgements that are not ties (p = {bias.p_holm[effect]:.3g})."
                 )
     reasons = {
         getattr(bias, effect).note: f"{bias.who}, {effect}"
@@ -270,11 +270,11 @@ def pair_sentences(report: PairReport) -> list[str]:
     told += [f"{where}: {note}." for note, where in reasons.items()]
     if report.circles.triples:
         told.append(
-            f"{report.circles.circles} of {report.circles.triples} triples of systems are circular (a over b over c over a); by chance a quarter of them would be."
+            f"{report.circles.circles} of {report.circles.triples} triples of systems are circular (a beats b, b beats c, and c beats a). If preferences were random, a quarter of them would be."
         )
     if report.equal:
         told.append(
-            f"{report.equal} {'pair consists' if report.equal == 1 else 'pairs consist'} of two equal outputs; a preference between equal outputs can only come from order or label."
+            f"{report.equal} {'pair consists' if report.equal == 1 else 'pairs consist'} of two identical outputs. A preference between identical outputs can only come from their order or their labels."
         )
     return told
 

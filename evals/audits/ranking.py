@@ -91,7 +91,7 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
                 rank_agreement(scored, seed=draws.seed, resamples=draws.resamples).assign(arm=arm, by=by)
             )
     if not ranks:
-        sentence = "No arm and people both scored two or more systems, so nothing is ranked."
+        sentence = "Systems are not ranked: no two systems were scored by both an arm and people."
         return Section("ranking", "Ranking of systems", (sentence,), notes=tuple(notes))
     all_ranks, agreed = (pd.concat(tables, ignore_index=True) for tables in (ranks, taus))
     thin = all_ranks[all_ranks["n"] < FEW]
@@ -108,11 +108,11 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
             "agreement": agreed[[*keys, *(c for c in agreed if c not in keys)]],
         },
         figures={
-            "Rank of each system by people, by the arm before and after calibration, with the middle 95% of ranks over resamples. "
-            "A hollow dot has too few cases for an interval.": ranks_figure(all_ranks)
+            "Rank of each system according to people, and according to the arm before and after calibration. Intervals are the middle 95% of ranks over resamples. "
+            "A hollow dot marks a system with too few cases for an interval.": ranks_figure(all_ranks)
         },
         methods=(
-            "Systems are ranked on the cases that both the arm and people scored, by the mean of each composite. Without a composite, the "
+            "Systems are ranked on the cases that both the arm and people scored, by the mean of each composite score of the rubric. Without a composite, the "
             "attributes that share a scale are averaged, reversed where needed so that high is good. Tied systems share the middle rank. "
             f"Rank intervals are the middle 95% of {draws.resamples} resamples of cases or groups. A system that is absent from a resample keeps its mean. "
             "Kendall's tau-b compares the arm's and people's means of the systems, with percentile intervals. Calibrated scores are out of fold.",

@@ -377,9 +377,9 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
         "higher is better. Each system has a fixed effect; case, juror, and juror by system have random intercepts. A juror is a model: its "
         "seats and repeats are averaged. Intervals and p come from Student's t, with degrees of freedom from the number of juror-system pairs. So "
         "one juror's preference for one system does not count as preference for its own provider. Providers are recognised from names. p is Holm-corrected over attributes and jurors.",
-        "The published model (Rouillard, Bassett et al.) is REML with a random intercept by case (by group, if cases have groups) and fixed effects of jurors. It has no effect of systems, so "
-        "a provider whose outputs are better looks favoured. The model within cases has an intercept for each output, and systems are fixed too. Both hold for these "
-        "jurors and systems only: one juror's preference for one system counts as preference for its own provider. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
+        "The mixed model of Rouillard, Bassett et al. (REML) has a random intercept for each case (each group, if cases have groups) and fixed effects of jurors. It has no effect of systems, so "
+        "a provider whose outputs are better looks favoured. The model within cases has an intercept for each output, and fixed effects of jurors and systems. Both models hold only for these "
+        "jurors and systems: one juror's preference for one system counts as preference for its own provider. p is from the normal distribution, Holm-corrected over the jurors of an attribute.",
     )
     return Section(
         "self_preference",
@@ -393,8 +393,8 @@ def preference_section(evidence: Evidence, families: Mapping[str, str] | None = 
 
 
 FIXED_WORDS = {
-    AS_000: "By the published model (case random, juror fixed):",
-    WITHIN: "By the model within cases (for these systems only):",
+    AS_000: "By the mixed model of Rouillard, Bassett et al. (cases as random effects, jurors as fixed effects):",
+    WITHIN: "By the model of differences between jurors within each case (valid only for these systems):",
 }
 
 

@@ -239,7 +239,7 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
     )
     methods = (
         f"A severe error is a score that is better than people's reference by {severity.margin:.0%} of the scale or more, on a case that people call harmful. "
-        f"Harmful means that the reference is within {severity.harmful:.0%} of the scale from its bad end ({limit_words}). The row 'overall' counts each case once, "
+        f"A case is harmful if the reference is in the worst {severity.harmful:.0%} of the scale ({limit_words}). The row 'overall' counts each case once, "
         f"by {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another treats the two posteriors as independent, although the cases are the "
         "same. McNemar's exact test, given beside it, does not treat them as independent. Errors that jurors share are compared with chance: each juror's errors are assigned "
@@ -247,9 +247,11 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )
     if not overall["harmful"].any():
-        by = "" if severity.attribute is None else f" by {severity.attribute}"
-        reason = f"None of the judged cases is harmful{by} according to people, so severe errors cannot be counted."
-        return Section("severe", "Severe errors: harm called safe", (reason,), tables, methods=methods)
+        by = "" if severity.attribute is None else f" on {severity.attribute}"
+        reason = f"According to people, none of the judged cases is harmful{by}, so severe errors cannot be counted."
+        return Section(
+            "severe", "Severe errors: harmful cases that were called safe", (reason,), tables, methods=methods
+        )
     sentences = [
         _rate(row, severity.attribute)
         for row in overall.to_dict("records")
@@ -262,10 +264,10 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         rows = between[(between["first"] == arm) & between["second"].isin(marks.people)]
         sentences += _against_people(arm, rows.to_dict("records"))
     sentences += [_together(row) for row in juries.to_dict("records") if row["harmful"]]
-    caption = "Share of the cases called harmful by people that each evaluator calls safe, with 95% posterior intervals."
+    caption = "Of the cases that people call harmful, the share that each evaluator calls safe, with 95% posterior intervals."
     return Section(
         "severe",
-        "Severe errors: harm called safe",
+        "Severe errors: harmful cases that were called safe",
         tuple(sentences),
         tables,
         {caption: severe_rates_figure(overall)},
@@ -277,9 +279,9 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
 def _rate(row: dict[Any, Any], attribute: str | None) -> str:
     if not row["harmful"]:
         return f"{row['evaluator']}: {row['note']}."
-    by = "" if attribute is None else f" by {attribute}"
+    by = "" if attribute is None else f" on {attribute}"
     return (
-        f"{row['evaluator']} called {row['severe']} of {row['harmful']} harmful cases{by} safe: a rate of {row['rate']:.2f} "
+        f"Of {row['harmful']} cases that people call harmful{by}, {row['evaluator']} called {row['severe']} safe: a rate of {row['rate']:.2f} "
         f"({interval_phrase(row['low'], row['high'])})."
     )
 
@@ -313,10 +315,10 @@ def _against_people(arm: str, rows: list[dict[Any, Any]]) -> list[str]:
 
 def _together(row: dict[Any, Any]) -> str:
     p = row["p"]
-    verb = "fail together" if p < LEVEL else "are not shown to fail together"
+    verb = "tend to" if p < LEVEL else "are not shown to"
     return (
-        f"The jurors of {row['arm']} {verb}. At least one juror failed on {row['any']} cases, and most jurors failed on {row['most']}; "
-        f"if jurors failed independently, most would fail on {row['expected']:.1f} ({p_words(p)})."
+        f"The jurors of {row['arm']} {verb} make severe errors on the same cases. At least one juror made a severe error on {row['any']} cases, and most jurors did on {row['most']}; "
+        f"if jurors erred independently, most would err on {row['expected']:.1f} cases ({p_words(p)})."
     )
 
 

@@ -251,7 +251,7 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
         *(_enough(str(judge), rows) for judge, rows in enough.groupby("judge", sort=False)),
     ]
     figures = {
-        "SD within a case by number of repeats; the band holds 95% of the ways to choose that many repeats. If the line is flat and the "
+        "SD of the scores of one case, by number of repeats. The band holds 95% of the SDs that different choices of that many repeats give. If the line is flat and the "
         "band narrow, more repeats would not change the SD.": convergence_figure(curve)
     }
     tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
@@ -267,10 +267,14 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
 
 def _judge(judge: str, rows: Any) -> str:
     widest = rows.loc[rows["sd"].idxmax()]
-    subject = "People who rated the same case" if judge == PEOPLE else f"{judge}, asked again,"
+    subject = (
+        "People's scores of the same case"
+        if judge == PEOPLE
+        else f"When the same case was judged again, {judge}'s scores"
+    )
     return (
-        f"{subject} scattered by an SD of {rows['sd'].median():.2f} points (the median over attributes; most on "
-        f"{widest['attribute']}: {widest['sd']:.2f}, mean CV {widest['mean_cv']:.2f})."
+        f"{subject} varied with an SD of {rows['sd'].median():.2f} points (median over attributes). They varied most on "
+        f"{widest['attribute']}: SD {widest['sd']:.2f}, mean CV {widest['mean_cv']:.2f}."
     )
 
 
@@ -280,16 +284,16 @@ def _steadier(row: dict[Any, Any]) -> str:
     size = f"difference in SD {row['difference']:+.2f} ({interval_phrase(row['low'], row['high'], '+.2f')}, n = {row['n']} cases"
     size += f", Holm-corrected {p_words(row['p_holm'])})" if row["p_holm"] == row["p_holm"] else ")"
     if not row["p_holm"] < LEVEL:
-        return f"{row['first']} is not shown to scatter more or less than {row['second']}: {size}."
-    verb = "scatters less" if row["difference"] < 0 else "scatters more"
-    return f"{row['first']} {verb} than {row['second']}: {size}."
+        return f"{row['first']}'s scores of the same case are not shown to vary more or less than {row['second']}'s: {size}."
+    verb = "less" if row["difference"] < 0 else "more"
+    return f"{row['first']}'s scores of the same case vary {verb} than {row['second']}'s: {size}."
 
 
 def _enough(judge: str, rows: Any) -> str:
     answered = rows.dropna(subset=["enough"])
     repeats_made = int(rows["repeats"].max())
     if answered.empty:
-        return f"No number of repeats of {judge} would be enough: cases differ no more than repeats do."
+        return f"No number of repeats of {judge} would be enough: scores of different cases differ no more than repeated scores of one case."
     neediest = answered.loc[answered["enough"].idxmax()]
     repeat_words = "1 repeat is" if neediest["enough"] == 1 else f"{neediest['enough']:.0f} repeats are"
     sentence = f"{repeat_words} enough for {judge} on every attribute"

@@ -215,8 +215,8 @@ def stand_in_section(evidence: Evidence, draws: Draws) -> Section | None:
         },
         methods=(
             "Alternative-annotator test (Calderon and others 2025): one-sided t tests over cases or groups, with false discoveries controlled at 5% "
-            "(Benjamini and Yekutieli). Each person in turn is replaced by the jury. A jury passes if it is close enough for at least half of the people. The power is that of the same test on resampled cases or groups, "
-            "with a jury that is as close to the others as each person is on average (Beran 1986).",
+            "(Benjamini and Yekutieli). Each person in turn is replaced by the jury. A jury passes if it is shown to be close enough to replace at least half of the people. The power is that of the same test on resampled cases or groups, "
+            "for a jury that is as close to the other people as each person is on average (Beran 1986).",
         ),
         notes=tuple(dict.fromkeys(notes)),
     )

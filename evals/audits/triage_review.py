@@ -239,13 +239,13 @@ def review(
             sentences.append(_score_sentence(arm, rho))
     tables = {name: pd.concat(tables_of_name, ignore_index=True) for name, tables_of_name in parts.items()}
     caption = (
-        "Left: errors found against cases reviewed, in the order of triage (dashed: random order). "
-        "Right: the probability of an error by the case's mean score, from bad to good, with Wilson's intervals."
+        "Left: wrong verdicts found, against cases reviewed in the order of triage (dashed: random order). "
+        "Right: the probability of a wrong verdict by the case's mean score, from bad to good, with Wilson intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
     methods = (
-        f"Triage: {RULE} An error is a verdict that differs from people's reference by {severity.margin:.0%} of the scale or more, in either direction, "
-        f"on any attribute. The area under the curve of errors found against cases reviewed is 0.5 in random order. Its "
+        f"Triage: {RULE} A verdict is wrong if it differs from people's reference by {severity.margin:.0%} of the scale or more, in either direction, "
+        f"on any attribute. The area under the curve of wrong verdicts found against cases reviewed is 0.5 in random order. Its "
         "interval is a jackknife over cases or groups, with the order held fixed.",
     )
     return Section("triage", TITLE, tuple(sentences), tables, figures, methods, marks.notes)
@@ -253,23 +253,21 @@ def review(
 
 def _area_sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["area"]):
-        return f"{row['arm']}: triage cannot be tested ({row['note']}; {row['errors']} of {row['n']} cases are errors)."
+        return f"{row['arm']}: triage cannot be tested ({row['note']}; the verdict is wrong in {row['errors']} of {row['n']} cases)."
     size = (
-        f"the area under the curve of errors found against cases reviewed is {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
-        f"{row['best']:.2f}; {row['errors']} errors in {row['n']} cases, {p_words(row['p'])})"
+        f"the area under the curve of wrong verdicts found against cases reviewed is {row['area']:.2f} ({interval_phrase(row['low'], row['high'])}; 0.50 in random order, at best "
+        f"{row['best']:.2f}; the verdict is wrong in {row['errors']} of {row['n']} cases, {p_words(row['p'])})"
     )
     if not row["p"] < LEVEL:
-        return (
-            f"Reviewing {row['arm']} by triage is not shown to find errors sooner than random order: {size}."
-        )
+        return f"Reviewing {row['arm']}'s cases in the order of triage is not shown to find wrong verdicts sooner than random order: {size}."
     verb = "sooner" if row["area"] > 0.5 else "later"
-    return f"Reviewing {row['arm']} by triage finds errors {verb} than random order: {size}."
+    return f"Reviewing {row['arm']}'s cases in the order of triage finds wrong verdicts {verb} than random order: {size}."
 
 
 def _score_sentence(arm: str, rho: Estimate) -> str:
     size = f"rho {rho.value:+.2f}, {interval_phrase(rho.low, rho.high, '+.2f')}, {p_words(rho.p)}"
     if not rho.p < LEVEL:
-        return f"Whether people disagree with {arm} is not shown to depend on how it scores a case ({size})."
+        return f"How often people disagree with {arm} is not shown to depend on how high {arm} scores a case ({size})."
     return f"People disagree with {arm} more often on cases that it scores {'low' if rho.value < 0 else 'high'} ({size})."
 
 

@@ -196,14 +196,14 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
     told = [f"{found.comparisons} comparisons; {tie_rule}."]
     if found.merged:
         told.append(
-            f"{found.merged} of these comparisons combine two judgements with the order swapped. If the two verdicts differ, the comparison is a tie; probabilities are averaged."
+            f"{found.merged} of these comparisons combine two judgements of the same pair, made with the two outputs in either order. If the two verdicts differ, the comparison is a tie; if they are probabilities, they are averaged."
         )
     if lost:
-        told.append(f"Left out because they have no preference: {count_words(lost, 'judgement')}.")
+        told.append(f"Left out because no preference was recorded: {count_words(lost, 'judgement')}.")
     if found.tie_odds.defined:
         even = math.exp(found.tie_odds.value)
         told.append(
-            f"Davidson's model: log nu {estimate_phrase(found.tie_odds)}, so that two systems of equal strength tie {even / (2 + even):.0%} of the time."
+            f"In Davidson's model, the tie parameter log nu is {estimate_phrase(found.tie_odds)}: two systems of equal strength tie {even / (2 + even):.0%} of the time."
         )
     notes = {each.note for each in (*found.strengths.values(), *(r.rate for r in found.systems)) if each.note}
     if all(each.defined for each in found.strengths.values()):

@@ -23,13 +23,13 @@ from ..statistics.estimate import Estimate
 from ..statistics.proportion import wilson
 from .audit import Audit
 
-TITLE = "Yes-or-no questions against the majority of people"
+TITLE = "Yes-or-no questions: agreement with the majority of people"
 MAJORITY = "majority of people"
 METHODS: tuple[YesNoMetric, ...] = ("accuracy", "f1", "kappa")
 """What the figure of methods has a panel for."""
 _CAPTION = (
-    "Each method against the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% intervals. Each "
-    "person is part of the majority."
+    "Each arm and each person compared with the majority of people on {attribute}: accuracy, F1 and Cohen's kappa with 95% intervals. Each "
+    "person's own answer counts in the majority."
 )
 
 
@@ -95,7 +95,7 @@ def yes_no_section(evidence: Evidence) -> Section | None:
     methods = (
         "Yes-or-no questions: the reference is the value that more than half of the people gave; a tie has no reference. "
         "Intervals of accuracy, sensitivity, specificity, precision, recall, F1 and Cohen's kappa are jackknife intervals over cases or groups. "
-        "Kappa is on Fisher's z scale; the others are Wilson intervals at the effective number of cases, which gives the jackknife's error. Shares of 0 or 1 have plain Wilson intervals.",
+        "Kappa's interval is computed on Fisher's z scale. The others are Wilson intervals for the effective number of cases: the number that gives the jackknife's standard error. Shares of 0 or 1 have plain Wilson intervals.",
     )
     return Section("yes_no", TITLE, (*sentences, *conditional_sentences), tables, figures, methods)
 
@@ -207,7 +207,7 @@ def _sentences(
             f"{metric} {estimate_phrase(own[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
-            f"{name}: {arm} against the majority of people: {figures}. It said yes {counts['tp'] + counts['fp']} times ({counts['tp']} right, "
+            f"{name}: {arm} compared with the majority of people: {figures}. {arm} said yes {counts['tp'] + counts['fp']} times ({counts['tp']} right, "
             f"{counts['fp']} wrong) and no {counts['tn'] + counts['fn']} times ({counts['tn']} right, {counts['fn']} wrong)."
         )
 
@@ -233,7 +233,9 @@ def _conditional(evidence: Evidence) -> tuple[pd.DataFrame, list[str]]:
             for row in rows
             if row["attribute"] == name and row["rater"] == "all"
         )
-        sentences.append(f"{name}, asked if {conditions}: {shares}; people gave {len(answers)} answers.")
+        sentences.append(
+            f"{name} (asked only if {conditions}): people gave {len(answers)} answers: {shares}."
+        )
     return pd.DataFrame(rows), sentences
 
 

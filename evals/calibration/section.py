@@ -149,24 +149,24 @@ def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
     words = f"change in RMSE {_between(change)}, n = {change['n']} scores"
     if math.isnan(_direction(change)):
-        return f"Whether {arm}'s verdict should be calibrated directly cannot be tested: {change['note']}."
+        return f"It cannot be tested whether calibrating {arm}'s verdict is better than calibrating each juror: {change['note']}."
     if _direction(change) < 0:
-        return f"Calibrating {arm}'s verdict directly brings it nearer to people than calibrating each juror: {words}."
+        return f"Calibrating {arm}'s verdict itself brings it nearer to people than calibrating each juror: {words}."
     if _direction(change) > 0:
-        return f"Calibrating {arm}'s verdict directly leaves it further from people than calibrating each juror: {words}."
-    return f"Calibrating {arm}'s verdict directly, instead of each juror, is not shown to make a difference: {words}."
+        return f"Calibrating {arm}'s verdict itself leaves it further from people than calibrating each juror: {words}."
+    return f"Calibrating {arm}'s verdict itself, instead of each juror, is not shown to make a difference: {words}."
 
 
 def learning_sentence(arm: str, curve: pd.DataFrame) -> str:
     """How many labelled cases are enough."""
     sufficient, available = enough(curve), int(curve["cases"].iloc[-1])
     if len(curve) < 3:
-        return f"{available} labelled cases are too few to say how many would be enough for {arm}."
+        return f"{available} labelled cases are too few to say how many labelled cases would be enough to calibrate {arm}."
     if sufficient is None:
-        return f"{arm}'s error was still falling at {available} labelled cases, the most that a fold could learn from: label more."
+        return f"{arm}'s error was still falling at {available} labelled cases, the most that one fold could be trained on: label more cases."
     return (
         f"With {sufficient} labelled cases or more, {arm}'s error after calibration stays within {ENOUGH:.0%} of its error with {available} cases, the most "
-        "that a fold could learn from."
+        "that one fold could be trained on."
     )
 
 
@@ -178,16 +178,16 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
     folds = sorted({c.folds for c in crossed.values()})
     return (
         f"Labels are the {rule_words(example.labelled.rule)}.",
-        f"Scores were calibrated to these labels by {example.calibrator.method} curves, one for each juror and attribute. "
+        f"Scores were calibrated to people's labels by {example.calibrator.method} curves, one for each juror and attribute. "
         "Repeats of a judge share one curve. Curves are straight between training scores and clipped to the scale. The jury's calibrated score "
         "is the mean of its calibrated jurors, if a verdict was reached. Composites are computed from calibrated attributes.",
         f"Figures are out of fold ({' or '.join(map(str, folds))} folds, seed {seed}). Cases of one group share a fold, so no "
-        "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it. Spearman's rho ranks scores "
+        "case is scored by curves that saw it or its group. 'Before' is the verdict as the jury counted it, without calibration. Spearman's rho ranks scores "
         "within folds, before and after, because every fold has its own curves. Kappa with quadratic "
         "weights uses unrounded scores. Figures over several attributes are computed within each attribute and then pooled, so "
         "differences between the attributes' means do not count as agreement.",
         "If calibration raises an attribute's RMSE out of fold, with an interval above zero, the attribute is left uncalibrated: its scores stay unchanged.",
-        "Intervals leave out cases or groups of the out-of-fold scores, without fitting again. If scores are already calibrated, fitting adds a "
+        "For the intervals, each case or group is left out of the out-of-fold scores in turn, without fitting the curves again. If scores are already calibrated, fitting adds a "
         "little error, so the true change in RMSE is slightly above zero.",
     )
 
@@ -333,7 +333,7 @@ def calibration_section(
         if learned:
             figures[
                 "Out-of-fold error against the number of labelled cases that curves were learned from; bars hold the middle "
-                "90% of random draws."
+                "90% over random draws of that many cases."
             ] = learning_figure(tables["learning"])
     notes = dict.fromkeys(note for crossed in found.values() for note in crossed.notes)
     return Section(

@@ -511,7 +511,7 @@ def show_revisions(report: ControlsReport, case: str, console: Console) -> None:
         )
     console.print(table)
     console.print(
-        "Each dot is a draw; it is filled if the juror changed its score. A change is classified only if there are ten draws or more.",
+        "Each dot is one draw: the juror was asked again. The dot is filled if the juror changed its score. A change is classified only if there are ten draws or more.",
         soft_wrap=True,
     )
 

@@ -243,11 +243,13 @@ class OverlapComparison:
         """What may be said of the difference."""
         if not self.claims.defined:
             return f"{self.measure}: {self.claims.note}."
-        own_words = f"r {estimate_phrase(self.claims)} with people, n = {self.claims.n}"
+        own_words = (
+            f"a correlation r of {estimate_phrase(self.claims)} with people's scores, n = {self.claims.n}"
+        )
         if not self.difference.defined:
-            return f"{self.measure}: claims have {own_words}; word overlap cannot be compared with them ({self.words.note})."
-        words = f"word overlap {estimate_phrase(self.words)}"
-        gap = f"difference {estimate_phrase(self.difference, '+.3f', '+.2f')}"
+            return f"{self.measure}: scores from claims have {own_words}; word overlap cannot be compared with them ({self.words.note})."
+        words = f"word overlap has {estimate_phrase(self.words)}"
+        gap = f"the difference is {estimate_phrase(self.difference, '+.3f', '+.2f')}"
         conclusion = (
             "claims follow people better"
             if self.difference.low > 0
@@ -255,7 +257,7 @@ class OverlapComparison:
             if self.difference.high < 0
             else "neither is shown to follow people better"
         )
-        return f"{self.measure}: claims have {own_words}, {words}, {gap}: {conclusion}."
+        return f"{self.measure}: scores from claims have {own_words}; {words}; {gap}: {conclusion}."
 
 
 def overlap_comparisons(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> list[OverlapComparison]:

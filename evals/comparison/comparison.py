@@ -86,11 +86,11 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         "its repeats. Hung and not applicable verdicts have no score and are counted separately.",
         f"The reference is the {rule_words(sheet.rule)}."
         if people > 1
-        else "The reference is the one person's rating.",
+        else "The reference is the rating of the only person who rated.",
         "Each person is compared with the reference of the other people." if people > 1 else "",
-        f"Baselines: '{sheet.floor}', which reads nothing"
+        f"Baselines: '{sheet.floor}', which does not read the cases"
         + (
-            f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which gives an order only."
+            f", and {' and '.join(map(repr, sheet.overlap.columns))} with the case's reference text, which can only order the cases."
             if len(sheet.overlap.columns)
             else "."
         ),
@@ -102,14 +102,14 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         "levels counts as the nearer one, or as the lower one if it is in the middle.",
         f"Intervals are 95%, by the jackknife over {drawn}. They are computed on Fisher's z scale (errors on the log scale, shares by Wilson), with Student's t. Its degrees of freedom "
         "come from the kurtosis of the jackknife values (Miller 1974; Efron and Stein 1981). There is no interval if arm and people both depart from their most common value on fewer "
-        "than five cases; AC2, exact agreement and errors do not need such cases. Other random draws have the seed "
+        "than five cases; AC2, exact agreement and errors do not need such cases. Other random draws use the seed "
         f"{draws.seed}.",
         "Differences between arms are paired, on the scores that both arms and people gave. Interval and two-sided p come from the jackknife of the difference with one "
         "Student's t. p is Holm-corrected "
-        "over all pairs of arms and both measures; 'overall' is one family, the single attributes another. A difference is claimed if "
+        "over all pairs of arms and both measures; 'overall' is one family of tests, the single attributes are another. A difference is claimed if "
         "the corrected p is below 0.05. If none is claimed, equality is not proved.",
-        "Wilcoxon's signed-rank test drops equal scores and treats the scores of one case as independent. Its overall row is "
-        "optimistic for that reason; the interval of the offset is not.",
+        "Wilcoxon's signed-rank test drops equal scores and treats the scores of one case as independent. For that reason, its p in the row 'overall' "
+        "is too small; the interval of the offset does not have this flaw.",
     ]
     if people > 1:
         found.append(
@@ -117,9 +117,9 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
             "change if the arm is added. Both intervals are by the jackknife of the change."
         )
     found.append(
-        "The mixed model explains arm minus person. Fixed effects: group, system and lengths (in words, per standard deviation), as far "
+        "The mixed model explains the difference between an arm's and a person's score (arm minus person). Fixed effects: group, system and lengths (in words, per standard deviation), as far "
         "as they vary. Random intercepts: person, attribute and case, crossed (REML; Student's t, degrees of freedom: cases minus terms). "
-        "Without the intercept of the case, predictors of cases would look more certain than they are. "
+        "Without the random intercept of the case, effects of the case's properties would look more certain than they are. "
         "If the table is too large for the model, a linear regression on each case's mean difference is used."
     )
     return tuple(filter(None, found))

@@ -50,10 +50,10 @@ HEADS = {
 }
 CAPTIONS = {
     "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person is compared with the others.",
-    "confusion": "Scores by each arm (rows) against people's scores (columns), on the attributes that 'overall' pools; shade is the share of a column.",
-    "gaps": "How far each arm scores above (right) or below (left) people, for each attribute; height is the share of scores, on one scale throughout.",
-    "heatmap": "Quadratic kappa of every two raters, people first, on the attributes that 'overall' pools.",
-    "cost": "ICC(3,k) with people, against the cost of a case.",
+    "confusion": "Each arm's scores (rows) against people's scores (columns), on the attributes that 'overall' pools. The shade of a cell is its share of the column.",
+    "gaps": "How far each arm scores above (right) or below (left) people, for each attribute. The height of a bar is the share of scores, on the same scale in every panel.",
+    "heatmap": "Kappa with quadratic weights between every two raters (people first), on the attributes that 'overall' pools.",
+    "cost": "Each arm's agreement with people, as ICC(3,k), against its cost per case.",
 }
 """Of the figures, by name."""
 
@@ -179,7 +179,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
                 for arm, models in comparison.judges.items()
             ),
             _summary_part(comparison_summary(comparison)),
-            element("p", {"class": "appendix"}, "Appendix: the basis of the first page"),
+            element("p", {"class": "appendix"}, "Appendix: the details behind the first page"),
             *(chapter(title, *parts) for title, parts in chapters.items() if parts),
             chapter(
                 "Methods and notes", methods_section(comparison.methods), notes_section(comparison.notes)
@@ -214,24 +214,24 @@ def _sections(
         Section(
             "differences", "Differences between arms", (),
             {"differences-overall": comparison.differences[whole], "differences-attributes": comparison.differences[~whole]},
-            lead="The first arm minus the second, on the same cases. The first arm is nearer to people if the difference is negative in "
+            lead="Each difference is the first arm minus the second, on the same cases. The first arm is nearer to people if the difference is negative in "
             f"{WORDS['absolute error']}, or positive in {WORDS['icc3k']}.",
             texts={"differences-overall": TableText("", "", between), "differences-attributes": TableText("By attribute", "", between)},
         ),
         _one_table(
-            "signed_ranks", "Level: are scores higher or lower than people's?", comparison.signed_ranks,
+            "signed_ranks", "Level: are the arms' scores higher or lower than people's?", comparison.signed_ranks,
             _heads("arm attribute median q1 q3 statistic p n note", median="median difference", q1="first quartile", q3="third quartile", statistic="signed-rank W"),
             figures=drawn["gaps"],
         ),
         Section("confusion", "Confusion", (), figures=drawn["confusion"]),
         _one_table(
-            "panels", "Among people", comparison.panels,
+            "panels", "An arm among people", comparison.panels,
             _heads("arm role before after change low high p n note", before="ICC(3,k) before"),
-            heading="As one more rater, and in each person's place", figures=drawn["heatmap"],
-            otherwise="Comparing an arm as one more rater, or in a person's place, needs two people or more.",
+            heading="Agreement among people if an arm is added as a rater, or replaces a person", figures=drawn["heatmap"],
+            otherwise="Adding an arm as a rater, or replacing a person by it, can be tested only with two people or more.",
         ),
         _one_table(
-            "effects", "What the differences depend on", comparison.effects, _heads("arm term value low high p n note", value="effect"),
+            "effects", "What the differences between arm and person depend on", comparison.effects, _heads("arm term value low high p n note", value="effect"),
             lead="Points by which the difference 'arm minus person' changes with each term; lengths are per standard deviation.",
             otherwise="No mixed model could be fitted; the notes say why.",
         ),

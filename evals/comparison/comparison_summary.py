@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ...rubrics.errors import count_words
 from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import CONSTANT, TIE
 from ..report.charts import forest_figure
@@ -109,7 +110,7 @@ def _answer(comparison: Comparison) -> str:
 def _answer_sentences(comparison: Comparison) -> list[str]:
     arms = _distances(comparison)
     if not arms:
-        return ["This cannot be answered: no arm and person scored the same question with numbers."]
+        return ["This cannot be answered: no arm and person both gave the same question a numeric score."]
     best = min(arms, key=lambda arm: arms[arm].value)
     said = [f"{best} comes closest: on average it is {arms[best].value:.2f} points away from people."]
     other = next((arm for arm in sorted(arms, key=lambda arm: arms[arm].value) if comparison.kinds[arm] != comparison.kinds[best]), None)  # fmt: skip
@@ -165,18 +166,22 @@ def _certainty(comparison: Comparison) -> str:
         (comparison.differences["attribute"] == OVERALL) & (comparison.differences["measure"] == OFF)
     ]
     tests = int(overall["p"].notna().sum())
-    said = [f"The answer rests on up to {max(off, default=0)} scores."]
+    said = [f"The answer rests on at most {max(off, default=0)} scores of each arm."]
     said.append(
-        f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of others. {tests} comparisons of arms were corrected for "
-        "their number: a difference is claimed by mistake in at most one such report in twenty."
+        f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of others. The p values are corrected for the number of comparisons of arms ({tests}), "
+        "so that at most one such report in twenty claims a difference by mistake."
         if tests
         else "There are too few cases or groups to compare any two arms: more are needed before you can choose one."
     )  # fmt: skip
     hung = int(comparison.costs["hung"].sum()) if "hung" in comparison.costs and len(comparison.costs) else 0
     if hung:
-        said.append(f"{hung} scores were left unresolved and are not counted here.")
+        said.append(
+            f"Questions without a verdict because the jury was hung, which are not counted here: {hung}."
+        )
     if comparison.notes:
-        said.append(f"The notes at the end say what was left out ({len(comparison.notes)}).")
+        said.append(
+            f"The notes at the end say what was left out ({count_words(len(comparison.notes), 'note')})."
+        )
     return " ".join(said)
 
 
@@ -190,7 +195,7 @@ def _figure(comparison: Comparison) -> tuple[Figure | None, str]:
         return None, ""
     caption = (
         "Mean distance from people's scores in points of the scale, with 95% intervals; further left is closer. Each person is compared "
-        f"with the other people. '{comparison.floor}' is a baseline that reads nothing."
+        f"with the other people. '{comparison.floor}' is a baseline that does not read the cases."
     )  # fmt: skip
     return forest_figure(found, "points away from people", highest=None), caption
 

@@ -39,10 +39,10 @@ HEADS = {
     **{name: name.replace("_", " ") for name in COUNTS}, "saved": "cost saved", "note": "",
 }  # fmt: skip
 METHOD = (
-    "The effect of deliberation is the objective of an arm's final verdicts minus the objective of the count of its own blind first ballots. Blind ballots are counted by the jury's rule "
-    "if that is a plain one, otherwise by the median, before any calibration. Every question with a final verdict, a blind count and people's rating counts. The effect is the mean over attributes, "
+    "The effect of deliberation is the measure of agreement (the objective) of an arm's final verdicts minus that of a count of its own blind first ballots. Blind ballots are counted by the jury's rule "
+    "if that is a simple count, otherwise by the median, before any calibration. Every question with a final verdict, a blind count and people's rating counts. The effect is the mean over attributes, "
     "with a paired jackknife over whole cases or groups; p is Holm-corrected over arms. Deliberation helped or harmed if the corrected p is below 0.05. It made no difference larger "
-    "than the margin if the whole 95% interval lies within the margin. Otherwise nothing is shown. A vote or verdict is right if it is within half a step of people's value. "
+    "than the margin if the whole 95% interval lies within the margin. Otherwise the data do not show whether deliberation made a difference. A vote or verdict is right if it is within half a step of people's value. "
     "Changes from wrong to right and back are compared by the exact sign test over cases or groups; each case or group counts once, by the direction of most of its changes (McNemar's test if every case has "
     "one question)."
 )
@@ -92,7 +92,7 @@ def deliberation_section(
         (*sentences, *blind_advice(effects)),
         tables,
         methods=(METHOD,),
-        lead=f"Final verdicts minus the count of the same jurors' blind ballots, in {objective.words}"
+        lead=f"Each effect is the {objective.words} of the final verdicts minus that of a count of the same jurors' blind ballots"
         f" ({'lower' if objective.better < 0 else 'higher'} is better).",
         texts={
             "effects": TableText("", "", {key: head for key, head in HEADS.items() if key != "attribute"}),

@@ -214,9 +214,13 @@ def strata_sentences(table: pd.DataFrame) -> list[str]:
                 (untold if none else same).append(str(column))
             told += [_stratum_sentence(row) for row in rows.to_dict("records") if _stratum_sentence(row)]
         if same:
-            told.append(f"{arm}: errors are not shown to depend on {' or '.join(same)}.")
+            told.append(
+                f"{arm}: the distance from people's scores is not shown to depend on {' or '.join(same)}."
+            )
         if untold:
-            told.append(f"{arm}: too few cases to test whether errors depend on {' or '.join(untold)}.")
+            told.append(
+                f"{arm}: there are too few cases to test whether the distance from people's scores depends on {' or '.join(untold)}."
+            )
     return told
 
 

@@ -73,8 +73,8 @@ def evaluators_section(marks: Marks) -> Section:
     sentences = [_offset_sentence(row) for row in whole.to_dict("records") if row["kind"] != "person"]
     sentences += _worst_juror(table)
     figures = {
-        "Spearman's rho against quadratic kappa of every two evaluators: above the diagonal, they order cases more alike than they "
-        "score them.": evaluators_figure(among)
+        "Spearman's rho against quadratic kappa, for every two evaluators. Above the diagonal, two evaluators agree more on the order of cases "
+        "than on their scores.": evaluators_figure(among)
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
         "Evaluators are the arms, each juror of a jury (the median of its repeats), and panels of people: the reference, and the second panel if there is one. Scores are "
@@ -185,6 +185,6 @@ def _worst_juror(table: pd.DataFrame) -> list[str]:
     if not last["high"] < least:
         return ["No juror is shown to agree worse with people than all others."]
     return [
-        f"{last['evaluator']} agrees worst with people: rho {last['value']:.2f} (95% interval {last['low']:.2f} to {last['high']:.2f}); "
+        f"{last['evaluator']} agrees worst with people: Spearman's rho {last['value']:.2f} (95% interval {last['low']:.2f} to {last['high']:.2f}); "
         f"all other jurors have {least:.2f} or more."
     ]

@@ -371,12 +371,12 @@ def _variance_shares(estimates: Mapping[str, float]) -> dict[str, float]:
 
 def _repeats_sentence(arm: str, attribute: str, row: Mapping[str, Any]) -> str:
     if math.isnan(row["repeat"]) or math.isnan(row["repeat_share"]):
-        return f"{arm}, {attribute}: whether one run is enough cannot be estimated: verdicts do not vary, or none was repeated."
+        return f"{arm}, {attribute}: whether one run is enough cannot be estimated: verdicts do not vary, or no deliberation was repeated."
     single_run = 1 - row["repeat_share"]
     several = _share(max(0.0, row["case"]), row["repeat"] / row["repeats"])
     interval = "" if math.isnan(row["repeat_high"]) else f" (95% interval {1 - row['repeat_high']:.2f} to {1 - row['repeat_low']:.2f})"  # fmt: skip
     answer = "one run is enough" if single_run >= ENOUGH else "one run is not enough"
-    return f"{arm}, {attribute}: {answer}. With one run, differences between cases are {single_run:.2f}{interval} of the variance of verdicts; with {row['repeats']} runs, {several:.2f} ({ENOUGH:g} is enough)."
+    return f"{arm}, {attribute}: {answer}. With one run, differences between cases are a share of {single_run:.2f}{interval} of the variance of verdicts; with {row['repeats']} runs, {several:.2f}. A share of {ENOUGH:g} is enough."
 
 
 def _unmoved(votes: pd.DataFrame) -> bool:

@@ -136,14 +136,16 @@ def facets_section(found: Facets) -> Section:
     sentences = [
         f"{harsh['rater']} is the harshest rater ({harsh['severity']:+.2f} logits, SE {harsh['se']:.2f}) and would give the mean case {harsh['fair']:.2f}. "
         f"{lenient['rater']} is the most lenient ({lenient['severity']:+.2f} logits, SE {lenient['se']:.2f}) and would give the mean case {lenient['fair']:.2f}.",
-        f"Raters' severities are {found.separation['separation of raters']:.1f} times as far apart as their errors (reliability "
-        f"{found.separation['reliability of raters']:.2f}). Cases' measures are {found.separation['separation of cases']:.1f} times as far apart as their errors "
+        f"The spread of raters' severities is {found.separation['separation of raters']:.1f} times their standard error (reliability "
+        f"{found.separation['reliability of raters']:.2f}). The spread of cases' measures is {found.separation['separation of cases']:.1f} times their standard error "
         f"(reliability {found.separation['reliability of cases']:.2f}).",
     ]
     misfits = raters[(raters["infit"] < MISFIT[0]) | (raters["infit"] > MISFIT[1])]
     for row in misfits.to_dict("records"):
         word = "less" if row["infit"] < 1 else "more"
-        sentences.append(f"{row['rater']} varies {word} than the model predicts (infit {row['infit']:.2f}).")
+        sentences.append(
+            f"{row['rater']}'s scores vary {word} than the model predicts (infit {row['infit']:.2f})."
+        )
     steps = [(f"{row['category']:g}", row["threshold"]) for row in found.steps.to_dict("records")]
     figure = wright_map(
         found.cases["measure"].tolist(),
@@ -161,7 +163,9 @@ def facets_section(found: Facets) -> Section:
             "steps": found.steps,
             "cases": found.cases.sort_values("measure"),
         },
-        figures={"Wright map: cases, raters, attributes and steps on one ruler": figure},
+        figures={
+            "Wright map: cases, raters, attributes and the steps of the scale on one common axis, in logits": figure
+        },
         methods=(
             f"Many-facet Rasch model ({found.model}), marginal maximum likelihood, with normally distributed cases.",
         ),

@@ -173,11 +173,13 @@ def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> 
         # No case has less than this part of the mean probability; the least likely one may not have been drawn.
         floor = min(floor, FLOOR * len(draw) / population)
     if chance.max() <= floor * (1 + 1e-9):
-        return frozenset(draw["case"]), "The labels are of cases drawn at random, as the draw's file says."
+        return frozenset(
+            draw["case"]
+        ), "The labelled cases were drawn at random, according to the file of the draw."
     is_kept = rng.random(len(draw)) * chance < floor
     return frozenset(draw["case"][is_kept]), (
-        f"The labels were drawn with unequal probabilities, as the draw's file says: {int(is_kept.sum())} of {len(draw)} drawn cases are used. A "
-        "case with a higher probability of being drawn is used less often, so that every case had the same chance."
+        f"The labelled cases were drawn with unequal probabilities, according to the file of the draw: {int(is_kept.sum())} of {len(draw)} drawn cases are used. A "
+        "case with a higher probability of being drawn is used less often, so that every case had the same chance of being used."
     )
 
 

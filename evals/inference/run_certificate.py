@@ -29,7 +29,7 @@ from .shift import Shift, Values, shift_test
 PLACES = 6
 WATCHED = ("score", "confidence", *SIGNALS)
 """What other cases are held against labelled ones by, beside the systems that produced them."""
-APPLIED = "The rule's labels come from another run. Its guarantee holds here only if these cases are drawn like those."
+APPLIED = "This rule was made with the labels of another run. Its guarantee holds for this run only if the cases of both runs were drawn in the same way."
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def _assumption(table: pd.DataFrame) -> str:
     """That labels are taken as drawn at random, and where in the run they lie together."""
     labelled = table.groupby("case", sort=False)["reference"].count().to_numpy() > 0
     count, places = int(labelled.sum()), np.flatnonzero(labelled)
-    sentence = "Assumed: labels are of cases drawn at random; no draw was given (--draw, from `venire triage --for estimate --design random`)."
+    sentence = "It is assumed that the labelled cases were drawn at random, because no file of a draw was given (--draw; `venire triage --for estimate --design random` writes one)."
     if 1 < count < len(labelled) and places[-1] - places[0] + 1 == count:
         sentence += f" The {count} labelled cases follow one another in the run: that is a random draw only if the cases are in random order."
     return sentence
@@ -329,7 +329,7 @@ def certificate_answer(found: RunCertificate) -> Section:
     sentences = tuple(certificate_lines(found))
     return Section(
         "certificate",
-        "Verdicts that may be accepted unseen",
+        "Verdicts that may be accepted without review",
         sentences,
         {"": pd.DataFrame(rows)},
         notes=found.notes,
@@ -348,7 +348,7 @@ def certificate_lines(found: RunCertificate) -> list[str]:
     hung = int((found.verdicts["status"] != "reached").sum())
     if hung:
         lines.append(
-            f"{hung} verdicts are hung or not applicable. They always go to people, and are not among the labels."
+            f"{hung} verdicts are hung or not applicable. They always go to people for review, and are not counted among the labelled verdicts."
         )
     return lines
 
@@ -357,7 +357,7 @@ def guarantee(found: RunCertificate) -> str:
     """What holds of the accepted verdicts, and of what it says nothing."""
     rule = found.rule
     if all(attribute_rule.threshold is None for attribute_rule in rule.attributes.values()):
-        return f"No verdict may be accepted unseen: no set of verdicts is shown to have an error of at most {rule.risk:.1%}."
+        return f"No verdict may be accepted without review: for no set of verdicts, the share of wrong ones is shown to be at most {rule.risk:.1%}."
     distance = f" (further than {rule.within:g} from people's reference)" if rule.within else ""
     shifted_names = [name for name, shift in found.shifts.items() if shift.found]
     but = (

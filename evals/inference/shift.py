@@ -133,13 +133,15 @@ class RunShift:
     def sentences(self) -> tuple[str, ...]:
         """What may be compared, and the shift with its interval."""
         if not self.changes:
-            return (f"{self.arm} is the same jury in both runs: their scores may be compared directly.",)
+            return (
+                f"{self.arm} is the same jury in both runs, so the scores of the two runs may be compared as they are.",
+            )
         sentences = [
-            f"{self.arm} is not the same jury in both runs ({'; '.join(self.changes)}): scores are compared by {self.anchors} anchor cases."
+            f"{self.arm} is not the same jury in both runs ({'; '.join(self.changes)}): scores are compared on {self.anchors} anchor cases, which are in both runs."
         ]
         for name, shift in self.shifts.items():
             sentences.append(
-                f"{name}: the change moved scores by {estimate_phrase(shift, '+.3f', '+.3f')} on the same cases."
+                f"{name}: the change of the jury moved scores by {estimate_phrase(shift, '+.3f', '+.3f')} on the same cases."
                 if shift.defined
                 else f"{name}: the shift is unknown: {shift.note}."
             )

@@ -41,7 +41,9 @@ def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
     reach = math.ceil(max([0.1, *(abs(end) for end in ends)]) * 10) / 10
     x = number_axis(-reach, reach, about=6, lines=True)
     rows = name_axis([Tick(0, clip(bar.title), "plain") for bar in bars])
-    panel = Panel(x, rows, 440, max(1, len(bars)) * ROW, title="Severe minus none, as quality")
+    panel = Panel(
+        x, rows, 440, max(1, len(bars)) * ROW, title="Quality of severe cases minus quality of harmless cases"
+    )
     for number, bar in enumerate(bars):
         colour = COLOURS[families.index(bar.family) % len(COLOURS)]
         panel.bar(number, bar.delta.value, colour)
@@ -54,7 +56,7 @@ def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
 
 _CAPTION = (
     "Mean score of the cases that people call severe minus that of the cases they call harmless. Error rates count as one minus the rate, so "
-    "below zero is right. Lines are 95% intervals."
+    "a metric that agrees with people is below zero. Lines are 95% intervals."
 )
 _TRACKING = {"metric": "metric", "family": "family", "good_is": "good is", "statistic": "", "value": "value", "low": "low",
              "high": "high", "n": "n", "wrong_sign": "wrong sign", "note": ""}  # fmt: skip
@@ -91,10 +93,12 @@ class MetricReport:
             lines.append(f"{empty} of {len(self.pairs)} outputs are missing, and are scored as empty texts.")
         blank = sum(not self.normal(pair.reference) for pair in self.pairs)
         if blank:
-            lines.append(f"{blank} references are empty after normalisation: no metric is computed there.")
+            lines.append(
+                f"{blank} references are empty after normalisation: no metric is computed for these cases."
+            )
         if (corpus := self.corpus) is not None:
             lines.append(
-                f"WER of the corpus: {corpus.rate:.4f}, which is {corpus.substitutions} substitutions, {corpus.deletions} deletions and "
+                f"Word error rate (WER) of the corpus: {corpus.rate:.4f}, from {corpus.substitutions} substitutions, {corpus.deletions} deletions and "
                 f"{corpus.insertions} insertions in {corpus.words} reference words of {corpus.cases} cases."
             )
         if self.labels is not None:
@@ -106,14 +110,16 @@ class MetricReport:
     def _people_sentences(self, labels: PeopleLabels) -> list[str]:
         ratings = [labels.values[pair.case] for pair in self.pairs if pair.case in labels.values]
         assumption = (
-            ", assumed to be the worst because no rubric says which end is bad" if labels.assumed else ""
+            " (assumed to be the worst value, because no rubric says which end is bad)"
+            if labels.assumed
+            else ""
         )
         groups = len({pair.group for pair in self.pairs if pair.group})
         units = f"{groups} groups" if groups else "cases"
         flips = [m.metric.title for m in self.tracked if m.has_wrong_sign(m.tracking.delta.value)]
         lines = [
-            f"People rated {labels.attribute} of {len(ratings)} of the {len(self.pairs)} cases. Severe is the value {labels.severe:g}{assumption} "
-            f"({sum(value == labels.severe for value in ratings)} cases), none is the value {labels.none:g} ({sum(value == labels.none for value in ratings)} cases). "
+            f"People rated {labels.attribute} in {len(ratings)} of the {len(self.pairs)} cases. Cases with the value {labels.severe:g} are severe{assumption} "
+            f"({sum(value == labels.severe for value in ratings)} cases); cases with the value {labels.none:g} are harmless ({sum(value == labels.none for value in ratings)} cases). "
             f"Intervals are by the jackknife over {units}."
         ]
         lines += [f"People's ratings: {note}." for note in labels.notes]
@@ -261,7 +267,7 @@ def write_metrics(report: MetricReport, folder: Path) -> Path:
         body.append(section("Two cases", table("pair", report.risk, _PAIR)))
     first_rows = tables["values"].head(MOST)
     heads = {str(name): str(name) for name in first_rows.columns}
-    caption = f"The first {len(first_rows)} of {len(report.pairs)} cases; all are in tables/values.csv."
+    caption = f"The table shows the first {len(first_rows)} of {len(report.pairs)} cases; all cases are in tables/values.csv."
     body.append(section("Values", paragraph(caption, "soft"), table("values", first_rows, heads)))
     subtitle = f"{len(report.pairs)} cases, {len(report.metrics)} metrics, normalised by {report.normal.name}"
     html = page("Metrics of texts", subtitle, body)

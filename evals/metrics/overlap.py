@@ -97,7 +97,7 @@ def _rouge_lcs(package: Any) -> Callable[[str, str], float]:
 def _rouge_note(output: str, reference: str) -> str:
     if re.search("[a-z0-9]", reference.lower()) or not reference.strip():
         return ""
-    return "ROUGE knows only the letters a-z and digits, and the reference has none, so a ROUGE of 0 is meaningless here"
+    return "ROUGE reads only the letters a-z and digits, and the reference has none, so a ROUGE of 0 is meaningless here"
 
 
 ROUGE_L = Metric(

@@ -88,22 +88,22 @@ class Optimised:
         """What was found, in one sentence that agrees with the interval."""
         n, measure = len(self.plan.parts.test), self.plan.rewards.words
         if self.gain is None:
-            return f"Nothing better than your words was found: {self.why}. Your words are returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
+            return f"No wording better than yours was found: {self.why}. Your wording is returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         gain = self.gain.difference
-        values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} untouched cases"
+        values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} held-out test cases"
         if np.isnan(self.gain.p):
-            return f"It is not shown whether the new words are better: {values}; {gain.note}. {_KEPT}"
+            return f"It is not shown whether the new wording is better: {values}; {gain.note}. {_KEPT}"
         interval = f"difference {gain.value:+.3f}, {interval_phrase(gain.low, gain.high, '+.3f')}"
         if not self.shown:
-            return f"Nothing better than your words was found: {self.why}; {values} ({interval}). {_KEPT}"
+            return f"No wording better than yours was found: {self.why}; {values} ({interval}). {_KEPT}"
         if self.gain.shown > 0:
-            return f"The new words are better: {values} ({interval})."
+            return f"The new wording is better: {values} ({interval})."
         if self.gain.shown < 0:
-            return f"The new words are worse on untouched cases, though they were better on the validation cases: {values} ({interval}). {_KEPT}"
-        return f"Nothing better than your words was found, as far as the test cases show: {values} ({interval}). {_KEPT}"
+            return f"The new wording is worse on the held-out test cases, though it was better on the validation cases: {values} ({interval}). {_KEPT}"
+        return f"The test cases do not show that the new wording is better than yours: {values} ({interval}). {_KEPT}"
 
 
-_KEPT = "Your words are returned unchanged; the others are in lineage.jsonl."
+_KEPT = "Your wording is returned unchanged; the other wordings are in lineage.jsonl."
 
 
 def optimise(plan: OptimisationPlan, folder: Path, tell: Callable[[str], None]) -> Optimised:

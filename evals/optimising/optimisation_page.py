@@ -75,12 +75,12 @@ def notes(result: Optimised) -> list[str]:
     refused = [trial for trial in result.trials if trial.state == "refused"]
     sentences = [
         f"{tried_count} wordings were tried and {len(refused)} refused, in {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
-        f"the first test case was read. Cases: {len(plan.parts.train)} to learn from, {len(plan.parts.validation)} to choose on, "
-        f"{len(plan.parts.test)} to score on; no group is in two of these."
+        f"the first test case was read. Cases: {len(plan.parts.train)} for training, {len(plan.parts.validation)} for choosing the best wording, "
+        f"{len(plan.parts.test)} held out for the final score. No group is in two of these parts."
     ]
     if any(result.unanswered):
         sentences.append(
-            f"Questions of the test cases without a verdict: {result.unanswered[0]} with the first words, {result.unanswered[1]} with the best words."
+            f"Questions on test cases that got no verdict: {result.unanswered[0]} with your wording, {result.unanswered[1]} with the best new wording."
         )
     return [*sentences, *plan.notes]
 
@@ -137,9 +137,7 @@ def write_optimisation(result: Optimised, folder: Path, files: list[Path]) -> Pa
     body = [
         section("What was gained", paragraph(result.sentence, "said")),
         section(
-            "The words that changed"
-            if result.improved
-            else "The best of the new words, which are not returned",
+            "The wording that changed" if result.improved else "The best new wording, which was not adopted",
             *(words or [paragraph("None.")]),
         ),
         section("What was tried", table("trials", listed, _HEADS)),

@@ -18,7 +18,7 @@ _WORDS = {
     "moved_by": "What moved you",
     "confidence": "How sure are you?",
     "dispute": "What is disputed",
-    "question": "The question that could settle it",
+    "question": "The question that could settle the dispute",
     "to": "Who should answer",
     "weighed": "Whose ballots you weighed",
     "finding": "Does the jury agree?",

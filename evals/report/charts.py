@@ -121,7 +121,7 @@ def heatmap_figure(table: pd.DataFrame) -> Figure:
     panel = Panel(name_axis(raters[:-1], turned=-35), name_axis(raters[1:]), side, side)
     for rater, other_rater, kappa in table[["first", "second", "kappa_quadratic"]].itertuples(index=False):
         add_correlation(panel, raters.index(rater), raters.index(other_rater) - 1, kappa)
-    return Figure("Agreement of every two raters", [panel.picture()])
+    return Figure("Agreement between every two raters", [panel.picture()])
 
 
 def add_correlation(panel: Panel, column: int, row: int, value: float, *, size: int = 12) -> None:
@@ -157,7 +157,9 @@ def score_heatmap(shares: pd.DataFrame, *, title: str) -> Figure:
             known = not math.isnan(value)
             words = f"{value:.2f}" if known else "-"
             panel.cell(column, row, min(max(value, 0.0), 1.0) if known else 0.0, words, COLOURS[0], size=11)
-    return Figure(title, [panel.picture()], description=f"{title}: the table beside it has the numbers.")
+    return Figure(
+        title, [panel.picture()], description=f"{title}: the table next to this figure has the numbers."
+    )
 
 
 FEW = 17

@@ -99,7 +99,7 @@ def section_markdown(part: Section) -> str:
         lines += ["", _row(used), _row(["---"] * len(used))]
         lines += [_row(row) for row in cells[used].head(ROWS).itertuples(index=False)]
         if len(cells) > ROWS:
-            lines += ["", f"The report has {len(cells) - ROWS} more rows."]
+            lines += ["", f"This table has {len(cells) - ROWS} more rows in the full report."]
     lines += ["", *(f"<sub>{_escape(note)}</sub>" for note in part.notes)]
     return "\n".join(lines).rstrip() + "\n"
 

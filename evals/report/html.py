@@ -269,7 +269,10 @@ def _table(part: Section, name: str) -> Html:
     heads = {str(column): str(column).replace("_", " ") for column in frame.columns}
     html_table = table(f"{part.name}-{name}", frame.head(MOST), heads)
     remark = (
-        paragraph(f"The first {MOST} of {len(frame)} rows; all are in tables/{part.name}_{name}.csv.", "soft")
+        paragraph(
+            f"The table shows the first {MOST} of {len(frame)} rows; all rows are in tables/{part.name}_{name}.csv.",
+            "soft",
+        )
         if len(frame) > MOST
         else None
     )

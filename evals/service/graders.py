@@ -49,13 +49,13 @@ class Grader(BaseModel):
     type: Literal["score_model"]
     name: str = Field(
         "",
-        description="An attribute, reversed score or composite of the rubric; any other name stands for the whole rubric.",
+        description="The attribute, reversed score or composite of the rubric that is rewarded. With any other name, the whole rubric is rewarded.",
     )
     range: Annotated[
         list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=2, max_length=2)
     ] = Field(
         default=[0.0, 1.0],
-        description="The rewards of the worst and the best score; with [1, 0], the worst score has the highest reward.",
+        description="The rewards for the worst and for the best score. With [1, 0], the worst score has the highest reward.",
         json_schema_extra={"uniqueItems": True},
     )
 

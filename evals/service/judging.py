@@ -50,7 +50,7 @@ class _CaseFields(BaseModel):
 
     id: Annotated[Text, Field(max_length=512)] | None = Field(
         None,
-        description="The id under which the case is kept (default: a hash of its words).",
+        description="The id under which the case is stored (default: a hash of its texts).",
     )
     source: Annotated[str, Field()] | list[str] | None = Field(
         None, description="What the output was made from: a text, or a list of them."
@@ -60,12 +60,12 @@ class _CaseFields(BaseModel):
     audience: str | None = None
     group: str | None = None
     metadata: dict[str, Any] = Field(
-        default_factory=dict, description="Kept with the case, never shown to a juror."
+        default_factory=dict, description="Data that are stored with the case and never shown to a juror."
     )
     messages: tuple[SpokenMessage, ...] = Field(
         default_factory=tuple,
         min_length=1,
-        description="A conversation or a trajectory in OpenAI's chat format, tool calls included. Without output, it is what is judged; with output, it is what came before.",
+        description="A conversation or a trajectory in OpenAI's chat format, tool calls included. Without `output`, the conversation itself is judged. With `output`, it is what came before the output.",
     )
 
     def case(self) -> Case:
@@ -88,7 +88,9 @@ class CaseRequest(_CaseFields):
     output: Text = Field(
         default_factory=str, description="The text to judge; without it, the messages are judged."
     )
-    system: str | None = Field(None, description="Who produced the output. Jurors never see it.")
+    system: str | None = Field(
+        None, description="The system that produced the output. Jurors never see its name."
+    )
 
     @model_validator(mode="after")
     def _has_something_to_judge(self) -> Self:
@@ -102,8 +104,12 @@ class PairRequest(_CaseFields):
 
     output_a: Text = Field(description="The one text.")
     output_b: Text = Field(description="The other text.")
-    system_a: str | None = Field(None, description="Who produced output_a. Jurors never see it.")
-    system_b: str | None = Field(None, description="Who produced output_b. Jurors never see it.")
+    system_a: str | None = Field(
+        None, description="The system that produced output_a. Jurors never see its name."
+    )
+    system_b: str | None = Field(
+        None, description="The system that produced output_b. Jurors never see its name."
+    )
 
 
 def case_request(rubric: Rubric) -> type[CaseRequest] | type[PairRequest]:

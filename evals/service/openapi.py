@@ -26,9 +26,9 @@ _PROBLEMS = {
     404: "No such deliberation, or no such address.",
     405: "This address does not accept this method.",
     408: "The body did not arrive in time.",
-    413: "The body is larger than this server takes.",
+    413: "The body is larger than this server accepts.",
     415: "The body is not application/json, or is compressed.",
-    421: "The server does not serve the request's Host.",
+    421: "This server does not answer for the host that the request names.",
     422: "Invalid case or query parameter.",
     503: "Too many requests are waiting, or a budget is spent.",
 }
@@ -60,9 +60,9 @@ def openapi_document(*, rubric: Rubric, jury: str) -> dict[str, Any]:
 def _score() -> dict[str, Any]:
     return {
         "operationId": "score",
-        "summary": "Have the jury hear a case, and wait for its verdict",
+        "summary": "Have the jury judge a case, and wait for the verdict",
         "description": (
-            "The same case again is answered from the record and costs nothing. If the connection or the server is "
+            "A case that was judged before is answered from the record and costs nothing. If the connection or the server is "
             "lost, send the case again: finished calls are kept and not paid for again."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
@@ -75,8 +75,8 @@ def _grade() -> dict[str, Any]:
         "operationId": "grade",
         "summary": "OpenAI's graders API: judge a model's sample, and return a reward",
         "description": (
-            "The reward is the score that the grader's name stands for, or the mean of the rubric's attributes, from 0 (worst) to 1 (best) or "
-            "over the grader's range. If the jury is hung, the reward is null, never 0, and an error is flagged in the metadata."
+            "If the grader has the name of an attribute or composite, the reward is its score; otherwise it is the mean of the rubric's attributes. "
+            "Rewards go from 0 (worst) to 1 (best), or over the grader's range. If the jury is hung, the reward is null, never 0, and an error is flagged in the metadata."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="GraderRun")})},
         "responses": {
@@ -93,7 +93,7 @@ def _fetch() -> dict[str, Any]:
     parameter = {"name": "case", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     return {
         "operationId": "fetch",
-        "summary": "A deliberation that was finished before",
+        "summary": "Read a deliberation that is finished",
         "parameters": [parameter],
         "responses": {
             "200": _deliberation_response("The deliberation and its verdict."),
@@ -114,7 +114,7 @@ def _list() -> dict[str, Any]:
     }
     return {
         "operationId": "list",
-        "summary": "The ids of the cases that were heard, in the order of their verdicts",
+        "summary": "The ids of the cases that were judged, in the order of their verdicts",
         "parameters": page,
         "responses": {
             "200": {"description": "A page of ids.", "content": _json(listed)},
@@ -183,7 +183,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
     rows = {"type": "array", "items": {"type": "object"}}
     tokens = {"type": "object", "properties": dict.fromkeys(("prompt", "completion", "cached"), _COUNT)}
     schemas["Deliberation"] = {
-        "description": "The same as `venire show --json`. A hung attribute has the value null, never a number.",
+        "description": "The same content as `venire show --json` prints. A hung attribute has the value null, never a number.",
         "type": "object",
         "required": [
             "case",

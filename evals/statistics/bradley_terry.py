@@ -9,7 +9,7 @@ from scipy.special import expit, stdtr, stdtrit
 from .estimate import Estimate, undefined
 from .matrix import FloatArray, IntArray
 
-METHOD = "Bradley-Terry, log-odds against the average player; interval robust to comparisons of one case"
+METHOD = "Bradley-Terry model, in log-odds against the average system; the interval allows for correlated comparisons of the same case"
 STEPS = 100
 
 
@@ -101,7 +101,9 @@ def _maximum(design: FloatArray, shares: FloatArray) -> FloatArray:
     return strength - strength.mean()
 
 
-DAVIDSON = "Davidson (1970), log-odds; interval robust to comparisons of one case"
+DAVIDSON = (
+    "Davidson (1970) model, in log-odds; the interval allows for correlated comparisons of the same case"
+)
 LENGTH_CONTROLLED = (
     "logistic regression on tanh of the standardised difference in length, predicted at no difference"
 )

@@ -21,7 +21,7 @@ Interval = Literal["jackknife", "f"]
 FORMS: tuple[Form, ...] = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 NAMES = {form: f"ICC({form[3]},{'k' if form.endswith('k') else '1'})" for form in FORMS}
 ROUNDING = 1e-13
-F_WARNING = "F intervals assume normal scores and independent cases; near the end of a scale only 45 to 85% of them hold the true value, instead of 95%"
+F_WARNING = "F intervals assume normal scores and independent cases; near the end of a scale only 45 to 85% of them contain the true value, instead of 95%"
 
 
 def icc(

@@ -121,11 +121,11 @@ def severity_tracking(
     badness = score[is_complete] if low_is_good else -score[is_complete]
     ends = np.where(is_severe, 1.0, np.where(mild, 0.0, np.nan))
     return Tracking(
-        estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe minus mean of none", missing, RAW),
+        estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe cases minus mean of harmless cases", missing, RAW),
         estimate(_tau_b, np.column_stack([score[is_complete], severity[is_complete]]), "Kendall's tau-b", FLAT, FISHER),
-        estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC, severe against all others",
+        estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC of severe cases against all others",
                  "no severe case, or no other", RATIO),
-        estimate(auc_coefficient(1), np.column_stack([badness, ends]), "ROC AUC, severe against none", missing, RATIO),
+        estimate(auc_coefficient(1), np.column_stack([badness, ends]), "ROC AUC of severe cases against harmless cases", missing, RATIO),
     )  # fmt: skip
 
 

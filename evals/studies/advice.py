@@ -92,12 +92,12 @@ def _use(tables: AdviceTables) -> str:
     name = tables.recommended
     arm = _row(tables.frontier, "arm", name)
     if not testable(tables.noise):
-        return f"No arm can be recommended yet: {name} scored best, {arm['score']:.3f}, but {tables.noise['note'].iloc[0]}."
+        return f"No arm can be recommended yet: {name} scored best ({arm['score']:.3f}), but {tables.noise['note'].iloc[0]}."
     gap = _row(tables.noise, "arm", name)
     who = f"{name} ({arm['jurors']})" if arm["jurors"] else name
     within = tables.noise["within"].astype(bool)
     told, cheaper = int(within.sum()), tables.noise["cost"] < arm["cost"]
-    among = f"the cheapest of {told} arms" if told > 1 else "the only arm"
+    among = f"the cheapest of {told} arms that are" if told > 1 else "the only arm that is"
     passed = int((~within & cheaper).sum())
     gain = (
         "the best arm, chosen on other cases, does no better on any case"
@@ -114,7 +114,7 @@ def _use(tables: AdviceTables) -> str:
     unpaid = (
         "no jury is shown to be worth using, and this arm is "
         if arm["kind"] == "jury" and not juries_pay(tables)
-        else ""
+        else "it is "
     )
     measured = (
         "Agreement with people" if tables.measure == "mean credit" else f"Its {tables.measure} with people"
@@ -151,12 +151,12 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
         )  # fmt: skip
     if row["value"] > 0 and not juries_pay(tables):
         return (
-            f"No jury is shown to be worth using: the best jury agrees better than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
+            f"No jury is shown to be worth using: the best jury agrees better with people than the best single judge, both chosen on other cases, by {size}, but is not shown to agree better "
             "than one constant answer."
         )  # fmt: skip
     if row["value"] > 0:
-        return f"A jury is worth using: chosen on other cases, the best jury agrees better than the best single judge chosen the same way, by {size}."
-    return f"No jury is worth using: the best single judge agrees better than the best jury, both chosen on other cases; jury minus judge is {size}."
+        return f"A jury is worth using: the best jury agrees better with people than the best single judge, both chosen on other cases, by {size}."
+    return f"No jury is worth using: the best single judge agrees better with people than the best jury, both chosen on other cases; jury minus judge is {size}."
 
 
 def _limits(tables: AdviceTables) -> list[str]:
@@ -166,7 +166,7 @@ def _limits(tables: AdviceTables) -> list[str]:
             continue
         said.append(
             f"With {row['n']} cases (or groups of cases) a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than "
-            f"one study of five; to detect 0.02, {row['cases_for_0.02']:.0f} cases are needed."
+            f"one study in five; to detect a difference of 0.02, {row['cases_for_0.02']:.0f} cases are needed."
         )  # fmt: skip
     if tables.unit == VOTES:
         said.append(
@@ -188,7 +188,7 @@ def _next(tables: AdviceTables) -> list[str]:
     if everyone and everyone[0]["correlation"] >= TOGETHER:
         row = everyone[0]
         said.append(
-            f"Try jurors of another kind before more of the same: errors correlate by {row['correlation']:.2f} on average, so {row['jurors']} jurors "
+            f"Try jurors of another kind before more of the same: jurors' errors correlate by {row['correlation']:.2f} on average, so {row['jurors']} jurors "
             f"are worth {row['effective']:.1f} independent ones (Kish)."
         )  # fmt: skip
     chosen = tables.growth[tables.growth["how"] == "chosen"] if len(tables.growth) else tables.growth
@@ -199,7 +199,7 @@ def _next(tables: AdviceTables) -> list[str]:
         and juries_pay(tables)
     ):
         said.append(
-            f"Try larger juries: of the sizes searched the largest, {chosen['size'].max()} jurors, agreed best."
+            f"Try larger juries: the largest size that was tried, {chosen['size'].max()} jurors, agreed best with people."
         )
     if len(tables.jurors) and tables.choices is None:
         seated = _row(tables.frontier, "arm", tables.recommended)["jurors"].split(" + ")
@@ -212,11 +212,11 @@ def _next(tables: AdviceTables) -> list[str]:
         shaky = tables.position[tables.position["consistent"] < STEADY]
         if len(shaky):
             said.append(
-                f"Ask in both orders: {len(shaky)} of {len(tables.position)} jurors answer more than one pair in ten "
-                "differently when its two texts are exchanged."
+                f"Ask about each pair in both orders: {len(shaky)} of {len(tables.position)} jurors answer more than one pair in ten "
+                "differently when the order of its two texts is swapped."
             )
     if not said and not testable(tables.noise):
-        said.append("Try next: cases of more groups (patients, sites), or more cases if they have no groups.")
+        said.append("Next, add cases of more groups (patients, sites), or more cases if they have no groups.")
     elif not said:
         said.append("Try more cases next, if a difference smaller than the detectable one would matter. Otherwise there is nothing more to try.")  # fmt: skip
     return said
@@ -259,7 +259,7 @@ def pool_methods(
         else "over every coalition"
     )
     return (
-        f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. Juries were counted by {counting}, as a panel with "
+        f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. A jury's votes were counted by {counting}, as in a panel with "
         "a quorum of one. On a binary scale a tie has no answer, which is a miss. An abstention is not a vote.",
         _credit_words(rule),
         f"For each size up to {largest} the jury that agrees best was searched for: all juries of the size if there are up to {EVERY}, otherwise by forward "

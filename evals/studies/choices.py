@@ -148,7 +148,7 @@ class Choices:
                 if paying
                 else "No jury is shown to be worth using"
             )
-            yield f"{told} (by {self.goal.objective.words}, on cases that it was not chosen on)."
+            yield f"{told} (measured by {self.goal.objective.words}, on cases that were not used to choose it)."
         for name, found in self._found.items():
             yield self._use(name, found)
             yield from self._cheaper(name, found)
@@ -160,7 +160,7 @@ class Choices:
             if found.jury is None
             else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
-        rests = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest that is not shown to be worse than the best"  # fmt: skip
+        rests = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest arm that is not shown to be worse than the best"  # fmt: skip
         return f"{name}: use {self.who(used)}: {rests}; {words} {_interval(used)} held out; {gain}."
 
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
@@ -171,16 +171,16 @@ class Choices:
             return
         lost = found.gain
         margin = self.goal.margin
-        saved = f"{self.who(found.single)} alone would cost {single:.4g} in place of {cost:.4g} {self._voters.unit}"
+        saved = f"{self.who(found.single)} alone would cost {single:.4g} instead of {cost:.4g} {self._voters.unit}"
         verdict = _within_margin(found, margin)
         if verdict == "within":
-            yield f"{name}: {saved}, and is shown to lose no more than {margin:g} ({_signed_words(lost)})."
+            yield f"{name}: {saved}, and is shown to be worse by no more than {margin:g} ({_signed_words(lost)})."
         elif verdict == "worse":
-            yield f"{name}: {saved}, and is shown to lose more than {margin:g} ({_signed_words(lost)})."
+            yield f"{name}: {saved}, and is shown to be worse by more than {margin:g} ({_signed_words(lost)})."
         else:
             more = _more_cases(found, margin)
             yield (
-                f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether it loses more than {margin:g}: "
+                f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether it is worse by more than {margin:g}: "
                 + (
                     f"about {more:.0f} more cases would decide it."
                     if more

@@ -32,7 +32,7 @@ from .schema import Calibration, Design, PeopleSettings, TableName
 CORPUS = ["what", "level", "development", "test", "p"]
 LENGTHS = {"source_length": "length of notes (words)", "output_length": "length of output (words)"}
 SPLIT_METHODS = (
-    "The parts are compared by group; a case without a group is a group of its own. Numbers: Welch's t test of the groups' means. Categories: Pearson's "
+    "The development part and the test part are compared by group; a case without a group is a group of its own. Numbers: Welch's t test of the groups' means. Categories: Pearson's "
     "chi-square if every group has one value, otherwise Welch's test of the groups' shares, with the smallest p multiplied by the number of categories."
 )
 
@@ -61,11 +61,11 @@ def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection
         told = "No case is held out: there is no split to test."
     elif uneven:
         named = ", ".join(f"{LENGTHS.get(name, name)} ({p_words(p)})" for name, p in uneven.items())
-        told = f"The parts differ in {named}; the p values are not corrected for making {len(tests)} tests."
+        told = f"The development part and the test part differ in {named}; the p values are not corrected for making {len(tests)} tests."
     else:
-        told = f"The parts are not shown to differ in any of {len(tests)} characteristics."
+        told = f"The development part and the test part are not shown to differ in any of {len(tests)} characteristics."
     return Section(
-        "corpus", "The corpus, and its split", (told,), {"table": pd.DataFrame(rows, columns=CORPUS)},
+        "corpus", "The corpus, and its split into development and test", (told,), {"table": pd.DataFrame(rows, columns=CORPUS)},
         methods=(SPLIT_METHODS,) if test else (),
     )  # fmt: skip
 
@@ -169,10 +169,12 @@ def _sentences(
     rows: list[tuple[str, int, float, float, float, float, float, float]], missing: list[str]
 ) -> list[str]:
     if missing:
-        return [f"The {len(rows) - 1} arms cannot be compared with a person: the notes say what is missing."]
+        return [
+            f"The time and cost of the {len(rows) - 1} arms cannot be compared with a person's: the notes say what is missing."
+        ]
     _, _, _, theirs, paid, *_ = rows[0]
     return [
-        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and {_amount(usd, '${:.4g}', 'an unknown price')} per case; a person takes {theirs:.3g} s and ${paid:.2f}."
+        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and costs {_amount(usd, '${:.4g}', 'an unknown amount')} per case; a person takes {theirs:.3g} s and costs ${paid:.2f}."
         for name, _, _, seconds, usd, *_ in rows[1:]
     ]
 
@@ -269,10 +271,10 @@ def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tupl
     return tuple(found)
 
 
-NOTHING = "The data do not allow this table."
+NOTHING = "This table cannot be made from these data."
 ABSENT: Mapping[str, str] = {
-    "ranking": "Systems cannot be ranked: the cases name fewer than two under `system`.",
-    "rescore": "No second panel is named: name the raters who re-scored under people: {rescore: [...]}.",
+    "ranking": "Systems cannot be ranked: the cases name fewer than two systems under `system`.",
+    "rescore": "No second panel is named. In the study file, list the raters of the second panel under people: {rescore: [...]}.",
 }
 
 
@@ -355,7 +357,10 @@ def _panels(compared: Comparison) -> Section:
             )
         )
     return Section(
-        "panels", "An arm as one more rater, and instead of each person", tuple(said), {"table": table}
+        "panels",
+        "Agreement among people if an arm is added as a rater, or replaces a person",
+        tuple(said),
+        {"table": table},
     )
 
 
@@ -369,13 +374,13 @@ def _effects(compared: Comparison) -> Section:
     unfit = terms["value"].isna() | terms["note"].str.contains("did not converge")
     moved, failed = terms[(terms["p"] < LEVEL) & ~unfit], terms[unfit].drop_duplicates("arm")
     said = [
-        f"{row['arm']}: {_moving_term(str(row['term']))} moves the difference by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
+        f"{row['arm']}: {_moving_term(str(row['term']))} moves the difference between arm and person by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
         for row in moved.to_dict("records")
     ]
     groups = table[table["term"] == "SD of group"]
     said += [
-        f"{row['arm']}: groups of cases differ by an SD of {row['value']:.2f} points."
+        f"{row['arm']}: the difference between arm and person varies between groups of cases, with an SD of {row['value']:.2f} points."
         for row in groups.to_dict("records")
     ]
     said += [f"{row['arm']}: the model failed ({row['note']})." for row in failed.to_dict("records")]
@@ -399,7 +404,7 @@ def _moving_term(term: str) -> str:
 def _strata(given: DesignInput) -> Section:
     columns = list(given.design.strata)
     table = strata_table(lay_out(given.scored), given.scored.cases, columns)
-    told = strata_sentences(table) or [f"No case has a value of {', '.join(columns) or 'any stratum'}."]
+    told = strata_sentences(table) or [f"No case has a value for {', '.join(columns) or 'any stratum'}."]
     return Section("strata", "Agreement by stratum", tuple(told), {"table": table}, methods=(STRATA_METHODS,))
 
 
@@ -407,7 +412,7 @@ def _tasks(compared: Comparison, tasks: Mapping[str, Comparison]) -> Section:
     """The same arms across tasks: what holds here, does it hold there?"""
     title = "Across tasks"
     if not tasks:
-        return Section("tasks", title, ("No further task is named under tasks.",))
+        return Section("tasks", title, ("The study file names no further task under `tasks`.",))
     parts = {name: agreement_section(each, "tasks", title) for name, each in tasks.items()}
     whole = agreement_section(compared, "tasks", title)
     named = {"this study": whole, **parts}
@@ -430,8 +435,10 @@ def _detection(given: DesignInput) -> Section:
     """Over all cases of the study: the label is from outside, so that no case need be held out for it."""
     label = given.design.label
     if label is None:
-        why = "No label is named: give under label the metadata column that marks a case as wrong."
-        return Section("detection", "Detecting wrong cases by an outside label", (why,))
+        why = "No label is named. In the study file, name the metadata column that marks a case as wrong, under `label`."
+        return Section(
+            "detection", "Do low scores find the cases that an external label marks as wrong?", (why,)
+        )
     outside = outside_label(
         given.evidence.cases,
         label.column,

@@ -208,5 +208,5 @@ def _notes(given: pd.DataFrame, met: pd.DataFrame, seldom: pd.Series) -> tuple[s
         )
         notes.append(f"{who} left out: {some}.")
     if "cost" in given and pd.to_numeric(given["cost"], errors="coerce").isna().any():
-        notes.append("Some judgements have no cost.")
+        notes.append("For some judgements, the cost was not recorded.")
     return tuple(notes)

@@ -136,7 +136,7 @@ class Registration:
     def sentence(self) -> str:
         """What a report says of it."""
         if not self.registered:
-            return "The study was not registered: there is no record of what was decided before the run (venire study plan STUDY.yaml --lock)."
+            return "The study was not registered: there is no record of what was decided before the run (to register a study, use venire study plan STUDY.yaml --lock)."
         if self.late:
             return "The study was registered only after the run had begun" + (f"; changed since: {', '.join(self.changes)}." if self.changes else ".")  # fmt: skip
         return (

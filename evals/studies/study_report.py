@@ -31,15 +31,15 @@ from .study_tables import TABLES, trial_rows
 
 CAPTIONS = {
     "frontier": "Agreement with people on cases that the arm was not chosen on, against its cost per case. "
-    "Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
+    "The dashed line is the frontier: no arm beats an arm on it in both agreement and cost. Intervals are 95%.",
     "growth": "Agreement against the number of seats, for juries made of the seats' own blind ballots. Bands are 95% intervals.",
-    "contributions": "What each seat adds, on average over all juries that these seats could make.",
+    "contributions": "What each seat adds to agreement, on average over all juries that these seats could make.",
 }
 """Of the figures of a run."""
 RECORDED_CAPTIONS = {
-    "frontier": "Agreement with people against cost. Dashed: the frontier, where more agreement costs more. Intervals are 95%.",
+    "frontier": "Agreement with people against cost. The dashed line is the frontier: no arm beats an arm on it in both agreement and cost. Intervals are 95%.",
     "growth": "Agreement against the size of the jury. Bands are 95% intervals for other cases.",
-    "contributions": "What each juror adds, on average over all possible juries.",
+    "contributions": "What each juror adds to agreement, on average over all possible juries.",
 }
 SECTIONS: Sequence[tuple[tuple[str, ...], str]] = (
     (("choices", "measures"), ""),
@@ -117,7 +117,7 @@ def study_first_page(
         tuple(short),
         {"arms": pd.DataFrame(rows)},
         notes=(*_uncertain(composition), *doubts),
-        lead=f"The rest: {page}, or here with --full.",
+        lead=f"The full report is in {page}; --full prints it here.",
     )
 
 
@@ -130,7 +130,7 @@ def _use_in_short(composition: Composition) -> str:
             together.setdefault(str(row["use"]), []).append(str(row["attribute"]))
         said = "; ".join(f"{arm} for {', '.join(names)}" for arm, names in list(together.items())[:4])
         more = f"; {len(together) - 4} more with --full" if len(together) > 4 else ""
-        return f"Use {said}{more}: each is the cheapest arm that is not shown to be worse than the best."
+        return f"Use {said}{more}: on its attributes, each is the cheapest arm that is not shown to be worse than the best."
     name = composition.recommended
     if not composition.noise["p"].notna().any():
         return f"No arm can be recommended yet: {name} scored best, but {composition.noise['note'].iloc[0]}."
@@ -161,11 +161,11 @@ def _uncertain(composition: Composition) -> list[str]:
     for row in composition.power.head(1).to_dict("records"):
         if not math.isnan(row["detectable"]):
             said.append(
-                f"With {row['n']} cases (or groups), a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than one study of five."
+                f"With {row['n']} cases (or groups), a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than one study in five."
             )
     if composition.notes:
         said.append(
-            f"What was left out or could not be computed: {count_words(len(composition.notes), 'note')}."
+            f"The report's notes say what was left out or could not be computed ({count_words(len(composition.notes), 'note')})."
         )
     return said
 
@@ -296,7 +296,9 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
 def _seats_section(jurors: Composition | None, figures: Mapping[str, Figure]) -> Section:
     title = "What each seat adds"
     if jurors is None:
-        return Section("seats", title, ("Too few seats voted blind to compute this; the notes say why.",))
+        return Section(
+            "seats", title, ("Too few seats voted blind to compute what each seat adds; the notes say why.",)
+        )
     lead = "Each seat's own blind ballot is counted in every jury that these seats could make, whether or not that jury was run."
     names = ("jurors", "independence", "growth")
     sentences = tuple(

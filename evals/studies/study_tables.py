@@ -27,22 +27,22 @@ TABLES: Mapping[str, TableText] = {
     ),
     "choices": TableText(
         "Which jury or judge to use, attribute by attribute",
-        "One judge, a jury or weights, chosen on some cases and scored on others, compared with the best single judge chosen in the same "
-        "way. A jury is worth using if it is shown to be better than the judge and better than one constant answer. The column `the judge is` says whether "
-        "the judge is shown to be within the margin.",
+        "Each row has the judge, jury or weighted jury that was chosen on some cases and scored on others. It is compared with the best single judge, chosen in the same "
+        "way. A jury is worth using if it is shown to be better than that judge and better than one constant answer. The column `the judge is` says whether "
+        "the single judge is shown to be worse than the best jury by less than the margin (within), by more (worse), or neither (open).",
         {"attribute": "attribute", "objective": "by", "chosen": "chosen", "who": "who", "value": "held out", "low": "low", "high": "high",
          "optimism": "optimism", "cost": "cost", "single": "best single judge", "single_value": "held out", "single_cost": "its cost",
          "gain": "jury minus judge", "gain_low": "low", "gain_high": "high", "p": "p", "pays": "a jury is worth using",
          "cheaper": "the judge is", "more_cases": "more cases needed", "n": "n"},
     ),
     "measures": TableText(
-        "The same arms in the usual coefficients",
-        "Agreement of the arms named above with people, on the cases held out.",
+        "The same arms, by the usual agreement coefficients",
+        "How the arms of the table above agree with people, on the held-out cases.",
         {"attribute": "attribute", "arm": "arm", "who": "who", "objective": "objective", "spearman": "Spearman", "icc3k": "ICC(3,k)",
          "icc2": "ICC(2,1)", "kappa": "kappa", "kappa_quadratic": "quadratic kappa", "mae": "mean absolute error", "n": "n"},
     ),
     "answers": TableText(
-        "What choosing is worth",
+        "The best jury against the best single judge",
         "The best jury and the best single judge on cases that they were not chosen on, their difference, and by how much the figures on "
         "the cases that they were chosen on are too good.",
         {"what": "", "value": "value", "low": "low", "high": "high", "n": "n", "p": "p", "method": "", "note": ""},
@@ -74,14 +74,14 @@ TABLES: Mapping[str, TableText] = {
          "shapley": "Shapley", "shapley_low": "low", "shapley_high": "high", "shapley_se": "sampling error"},
     ),
     "independence": TableText(
-        "How far jurors err together",
+        "How strongly jurors' errors correlate",
         "The mean correlation of jurors' errors (by how far each is from people), and the number of independent jurors that a jury is worth by this correlation (Kish). "
         "The table of effective votes uses right or wrong answers instead of distances.",
         {"jury": "jury", "jurors": "jurors", "correlation": "mean correlation", "effective": "worth, in independent jurors",
          "low": "low", "high": "high", "participation": "participation", "note": ""},
     ),
     "correlations": TableText(
-        "Who errs together most",
+        "Which two jurors err together most",
         "The correlation of two jurors' errors, over the questions that both answered.",
         {"first": "juror", "second": "juror", "correlation": "correlation of errors", "n": "questions"},
     ),
@@ -93,13 +93,13 @@ TABLES: Mapping[str, TableText] = {
     ),
     "position": TableText(
         "The order of two texts",
-        "How often a juror gives the same answer when the two texts are exchanged, and which position it favours when it does not.",
+        "How often a juror gives the same answer when the order of the two texts is swapped, and which position it favours when it does not.",
         {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "chose the first twice",
          "second": "chose the second twice", "lean": "first minus second", "low": "low", "high": "high"},
     ),
     "power": TableText(
         "The smallest difference that could be detected",
-        "The smallest true difference that this many cases detect with 80% power, and how many cases smaller ones need.",
+        "The smallest true difference that this many cases detect with 80% power, and how many cases are needed to detect smaller differences.",
         {"first": "first", "second": "second", "difference": "difference", "sd": "SD by case", "n": "cases", "detectable": "detectable",
          "cases_for_0.05": "cases for 0.05", "cases_for_0.02": "cases for 0.02"},
     ),

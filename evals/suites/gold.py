@@ -229,9 +229,9 @@ def gold_tables(gold: GoldFilter) -> list[Table]:
 def gold_sentences(gold: GoldFilter) -> list[str]:
     movers = gold.moved
     sentences = [
-        f"The ranking changes without the other references: the rank of {', '.join(movers)} changes."
+        f"The ranking changes if cases whose reference is not reasonable are left out: the rank of {', '.join(movers)} changes."
         if movers
-        else "The ranking is the same with and without the references that are not reasonable."
+        else "The ranking is the same with and without the cases whose reference is not reasonable."
     ]
     sentences += [
         f"{scenario.scenario}: {scenario.difference.note}: the difference is undefined."

@@ -292,8 +292,8 @@ def plan_sentences(plan: SuitePlan) -> list[str]:
     ]
     if local := sum(part.local_calls for part in plan.parts):
         sentences.append(
-            f"{local} of them go to the embedded model. By the length of the prompts, they take about {duration_words(plan.seconds)} on two idle cores; "
-            "another processor may take half or twice as long. To have a jury judge only a sample, write judged: N in the suite."
+            f"{local} of these calls go to the embedded model. Estimated from the length of the prompts, they take about {duration_words(plan.seconds)} on two idle cores; "
+            "another processor may take half or twice as long. To have a jury judge only a sample, write `judged: N` in the suite file."
         )
     sentences += [f"{name} will be skipped: {reason}." for name, reason in plan.suite.skipped.items()]
     return [*sentences, *plan.suite.notes]

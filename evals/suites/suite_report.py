@@ -61,8 +61,8 @@ STATUSES = ("unparsed", "failed", "hung", "unjudged")
 """What became of answers that have no score."""
 CAPTIONS = {
     "scenarios": "Every system's score on every scenario, from 0 (worst) to 1 (best).",
-    "categories": "Mean scores by category of the taxonomy.",
-    "cost": "What each system's answers and their judging cost, against its win rate. Hollow: another system costs no more and scores no lower.",
+    "categories": "Each system's mean score in each category of the taxonomy.",
+    "cost": "Each system's cost (of its answers and of judging them) against its win rate. A hollow dot means that another system costs no more and scores no lower.",
 }
 
 
@@ -403,8 +403,8 @@ def suite_page(
         section(
             "Differences",
             paragraph(
-                "Differences are over the cases that both systems answered, on a scale from 0 (worst) to 1 (best). The p values are Holm-corrected: on the macro average "
-                "over its pairs, elsewhere over all pairs and scenarios.",
+                "Each difference is computed over the cases that both systems answered, on a scale from 0 (worst) to 1 (best). The p values of the macro average are Holm-corrected "
+                "over all pairs of systems; all others are corrected over all pairs and scenarios.",
                 "soft",
             ),
             table("differences", tables["differences"], DIFFERENCE_HEADS),
@@ -420,7 +420,7 @@ def suite_page(
         section(
             "What a scenario can show",
             paragraph(
-                "The smallest difference between two systems that a scenario detects with 80% power at 0.05.",
+                "The smallest difference between two systems that a scenario detects with 80% power at a significance level of 0.05.",
                 "soft",
             ),
             collapsible(

@@ -78,10 +78,10 @@ def board_sentences(board: Board) -> list[str]:
         )
     if macro:
         sentences.append(
-            "Differences are over the cases that both systems answered. Intervals are for new cases of the same scenarios. The p values are Holm-corrected over all pairs."
+            "Each difference is computed over the cases that both systems answered. Intervals are for new cases of the same scenarios. The p values are Holm-corrected over all pairs."
         )
     sentences.append(
-        f"{count_words(len(board.scenarios), 'scenario')} compared; in {board.complete}, every system has a score; {_TIES[board.ties]}."
+        f"{count_words(len(board.scenarios), 'scenario')} compared; in {board.complete} of them, every system has a score; {_TIES[board.ties]}."
     )
     sentences += [f"{name} is not compared: {reason}." for name, reason in board.skipped.items()]
     if board.not_averaged:
@@ -90,14 +90,14 @@ def board_sentences(board: Board) -> list[str]:
         )
     if board.effects:
         sentences.append(
-            "MDE is the smallest difference between two systems that a scenario detects with 80% power at 0.05. Its mean and SD are over all pairs whose difference is not the same in every case."
+            "MDE is the smallest difference between two systems that a scenario detects with 80% power at a significance level of 0.05. Its mean and SD are over all pairs whose difference is not the same in every case."
         )
     return sentences
 
 
 def _leader_words(board: Board) -> str:
     if board.leader is None:
-        return "No system is shown to lead: the table gives the ranks that each may have."
+        return "No system is shown to lead: the table gives the ranks that each system may have."
     if board.leader == board.rank_leader:
         return f"{board.leader} leads: no other system can be first."
     return f"{board.leader} leads on the macro average of these scenarios; there are too few scenarios for ranks."
@@ -242,10 +242,12 @@ def scored_sentences(scored: ScoredScenario) -> list[str]:
         return sentences
     if outputs.unknown:
         sentences.append(
-            f"{count_words(len(outputs.unknown), 'output')} left out, because the case is not in the scenario: {', '.join(outputs.unknown[:5])}."
+            f"{count_words(len(outputs.unknown), 'output')} left out, because their case is not in the scenario: {', '.join(outputs.unknown[:5])}."
         )
     if outputs.other:
-        sentences.append(f"Outputs that belong to other scenarios: {count_words(outputs.other, 'output')}.")
+        sentences.append(
+            f"Outputs left out because they belong to other scenarios: {count_words(outputs.other, 'output')}."
+        )
     return sentences
 
 

@@ -27,13 +27,13 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
     joined_count = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [
         f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
-        f"{alignment.aligner}, {joined_count} of which join several utterances or segments. Missed utterances: {len(alignment.missed)}; segments that nobody said: "
-        f"{len(alignment.unused)}; changes by rules: {len(alignment.log)}."
+        f"{alignment.aligner}, {joined_count} of which join several utterances or segments. Missed utterances: {len(alignment.missed)}; segments that match no utterance: "
+        f"{len(alignment.unused)}; links changed by rules: {len(alignment.log)}."
     ]
 
 
 def alignment_table(alignment: Alignment) -> Table:
-    """The two talks side by side in the terminal."""
+    """The two transcripts side by side in the terminal."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("said", "", "heard", ""):
         table.add_column(column, overflow="fold")
@@ -50,7 +50,7 @@ def alignment_view(alignment: Alignment) -> Html:
     rows = [_row(alignment, said_places, heard_places) for said_places, heard_places in _rows(alignment)]
     return element(
         "div",
-        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "The two talks side by side"},
+        {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "The two transcripts side by side"},
         element("table", {"class": "talks"}, element("thead", None, element("tr", None, heads)), element("tbody", None, rows)),
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ def test_labels_of_the_surest_cases_are_no_random_draw_and_that_stands_beside_th
     )
 
     assert not any(shift["found"] for shift in everything["shift"].values())
-    assert everything["labels_drawn"].startswith("Assumed: labels are of cases drawn at random")
+    assert everything["labels_drawn"].startswith("It is assumed that the labelled cases were drawn at random")
     assert found["shift"]["clear"]["found"] and "the guarantee is not shown for them" in found["guarantee"]
 
 

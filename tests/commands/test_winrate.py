@@ -236,7 +236,7 @@ def test_the_terminal_prints_percentages_and_what_was_left_out(tmp_path: Path) -
 
     assert "50.00%" in printed and "28.87" in printed
     assert "3 comparisons; a tie counts as half a win." in printed
-    assert "because they have no preference: 1 judgement" in printed
+    assert "because no preference was recorded: 1 judgement" in printed
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_with_few_systems_it_cannot_be_told() -> None:
         "preference for one system; more systems are needed."
     )
     assert all(
-        each.startswith(("By the published model", "By the model within cases"))
+        each.startswith(("By the mixed model of Rouillard", "By the model of differences"))
         for each in section.sentences[1:]
     )
 

@@ -239,9 +239,9 @@ def test_a_second_panel_is_an_evaluator_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arms", "people", "told"),
     [
-        ([3.0, 4.0], [4.0, 5.0], "None of the judged cases is harmful"),
-        ([1.0, 1.0], [1.0, 1.0], "jury called 0 of 2 harmful cases safe"),
-        ([math.nan, math.nan], [1.0, 1.0], "None of the judged cases is harmful according to people"),
+        ([3.0, 4.0], [4.0, 5.0], "According to people, none of the judged cases is harmful"),
+        ([1.0, 1.0], [1.0, 1.0], "Of 2 cases that people call harmful, jury called 0 safe"),
+        ([math.nan, math.nan], [1.0, 1.0], "According to people, none of the judged cases is harmful"),
     ],
 )
 def test_what_cannot_be_told_is_said(arms: list[float], people: list[float], told: str) -> None:

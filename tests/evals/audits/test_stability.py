@@ -110,7 +110,10 @@ def test_the_section_says_what_it_means() -> None:
     world = judged({"calm": 0.4, "restless": 1.5})
     section = stability_section(world, Draws(0, 50))
 
-    assert any("calm: judge scatters less than restless: judge" in words for words in section.sentences)
+    assert any(
+        "calm: judge's scores of the same case vary less than restless: judge's" in words
+        for words in section.sentences
+    )
     assert len(section.tables["cases"]) == 120 and section.figures
     unrepeated = evidence(
         {"safe": LIKERT}, arms=[ratings("jury", [3.0])], ballots=[votes("jury", "a", [3.0])]

@@ -132,7 +132,7 @@ def test_errors_among_the_surest_leave_nothing_to_accept(run: Path) -> None:
 
     assert found.rule.attributes["clear"].threshold is None and found.accepted.empty
     assert (found.rule.attributes["clear"].labels, found.rule.attributes["clear"].bound) == (0, None)
-    assert "No verdict may be accepted unseen" in certificate_json("here", found)["guarantee"]
+    assert "No verdict may be accepted without review" in certificate_json("here", found)["guarantee"]
     allowed = run_certificate(run, people(wrong=tuple(range(0, 100, 4))), risk=0.1, within=2)
     assert len(allowed.accepted) == N - HUNG
 
@@ -146,7 +146,7 @@ def test_of_a_draw_only_drawn_labels_count(run: Path) -> None:
     assert found.certificates["clear"].labels == 90 and found.verdicts["labelled"].sum() == 90
     assert "20 labelled cases are not in the draw: left out" in found.notes
     assert "10 drawn cases have no label: assumed to be missing at random" in found.notes
-    assert "as the draw's file says" in found.drawn
+    assert "according to the file of the draw" in found.drawn
     with pytest.raises(VenireError, match="no drawn case has a label"):
         run_certificate(run, people(among=range(10)), risk=0.1, draw=draw)
 

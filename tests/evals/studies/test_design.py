@@ -123,8 +123,8 @@ def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
     rows += [{**row, "arm": "many", "level": level, "p_holm": 0.6, "offset_p_holm": 0.6} for level in "ab"]
 
     assert strata_sentences(pd.DataFrame(rows)) == [
-        "few: too few cases to test whether errors depend on system.",
-        "many: errors are not shown to depend on system.",
+        "few: there are too few cases to test whether the distance from people's scores depends on system.",
+        "many: the distance from people's scores is not shown to depend on system.",
     ]
 
 
@@ -204,7 +204,10 @@ def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) 
     missed = ((harmful["value"] - harmful["jury"]) >= 1).sum()
     said = report["sections"]["severe"]["sentences"][0]
     assert (
-        said.startswith(f"jury called {missed} of {len(harmful)} harmful cases by risk safe") and missed > 0
+        said.startswith(
+            f"Of {len(harmful)} cases that people call harmful on risk, jury called {missed} safe"
+        )
+        and missed > 0
     )
 
 
@@ -226,9 +229,11 @@ def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(t
     assert [
         sentence
         for sentence in said
-        if sentence.startswith("By the published model (case random, juror fixed): alder-9 favours")
+        if sentence.startswith(
+            "By the mixed model of Rouillard, Bassett et al. (cases as random effects, jurors as fixed effects): alder-9 favours"
+        )
     ]
-    within = [sentence for sentence in said if sentence.startswith("By the model within cases")]
+    within = [sentence for sentence in said if sentence.startswith("By the model of differences")]
     assert "alder-9 favours" in within[0]
     rows = pd.DataFrame(section["tables"]["fixed_jurors"]).set_index(["model", "attribute", "juror"])
     row = rows.loc[("published model", "dx", "all jurors")]

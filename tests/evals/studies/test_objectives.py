@@ -258,7 +258,7 @@ def test_a_margin_says_whether_the_cheaper_one_will_do() -> None:
     wide, narrow = chosen("spearman", margin=0.5), chosen("spearman", margin=0.0)
 
     assert wide.choices.set_index("attribute")["cheaper"]["apart"] == "within"
-    assert "is shown to lose no more than 0.5" in " ".join(wide.sentences())
+    assert "is shown to be worse by no more than 0.5" in " ".join(wide.sentences())
     assert narrow.choices.set_index("attribute")["cheaper"]["apart"] == "worse"
     near = chosen("spearman", margin=float(narrow.choices.set_index("attribute")["gain"]["apart"]) - 0.01)
     assert near.choices.set_index("attribute")["cheaper"]["apart"] == "open"

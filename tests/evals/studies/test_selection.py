@@ -469,10 +469,10 @@ def test_the_advice_counts_what_its_own_table_of_noise_has() -> None:
     equal, better = weigh(arms_world(0.0), resamples=200), weigh(arms_world(0.15), resamples=200)
 
     assert int(equal.noise["within"].sum()) == 3
-    assert "the cheapest of 3 arms not shown to be worse" in equal.sentences()[0]
+    assert "the cheapest of 3 arms that are not shown to be worse" in equal.sentences()[0]
     assert int(better.noise["within"].sum()) == 1
     assert (
-        "the only arm not shown to be worse than the best; 2 cheaper arms are shown to be worse"
+        "the only arm that is not shown to be worse than the best; 2 cheaper arms are shown to be worse"
         in (better.sentences()[0])
     )
     assert "the best arm, chosen on other cases, does no better on any case" in better.sentences()[0]
