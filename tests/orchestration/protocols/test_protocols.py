@@ -388,7 +388,7 @@ def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric,
         (_confident([4, 3]), {}, "differ by more than repeat_range 0"),
         (_confident(4, ["high", "low"]), {}, "confidence is low, below medium"),
         (_confident(4, ["low", "high"]), {}, "confidence is low, below medium"),
-        ("garbage", {}, "0 of the 1 votes"),
+        ("garbage", {}, "quorum: 0 of the 1"),
     ],
 )
 def test_an_unsure_judge_goes_to_the_panel_by_a_stated_rule(
