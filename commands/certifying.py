@@ -113,7 +113,8 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 )
 @click.option("--arm", help="The jury to use (default: the run's first).")
 @click.option(
-    "--attribute", help="Only this attribute (default: all that people rated; delta is divided among them)."
+    "--attribute",
+    help="Only this attribute (default: all that people rated; delta is divided among these attributes).",
 )
 @click.option(
     "--save",

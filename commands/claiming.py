@@ -36,7 +36,11 @@ def claims() -> None:
     type=click.Choice(["addressed", "all", "uncontradicted"]),
     help="Count again, with this share of the claims as the score.",
 )
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Count again with this threshold.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="Count again; a text passes if its share of claims reaches this threshold.",
+)
 @click.option(
     "--central-weight",
     type=click.FloatRange(min=0, min_open=True),
@@ -45,7 +49,7 @@ def claims() -> None:
 @click.option(
     "--human",
     type=click.Path(path_type=Path),
-    help="File of people's ratings. They are shown with the case, and compared with the claims and with plain word overlap.",
+    help="File of people's ratings. They are shown with each case. The report says how well scores from claims, and plain word overlap, agree with them.",
 )
 @click.option(
     "-o",

@@ -111,7 +111,7 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     _end(console, verdict)
     if verdict.stop.limit == "max_seconds":
         console.print(
-            f"The deliberation ended after {LIVE_SECONDS} seconds, because this machine is slow or busy.\n",
+            f"The deliberation was stopped unfinished at its limit of {LIVE_SECONDS} seconds: this machine is slow or busy.\n",
             style="dim",
         )
 

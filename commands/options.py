@@ -43,7 +43,7 @@ POLL = click.option(
     help="With --batch: seconds between two checks of a batch.",
 )
 MODEL = click.option(
-    "--model", help="Model for every juror, and for the orchestrator, without a model in the jury file."
+    "--model", help="Model for every juror and orchestrator whose model the jury file does not name."
 )
 BASE_URL = click.option("--base-url", help="Address of the server that runs the model of --model.")
 IN_FLIGHT = click.option(

@@ -45,7 +45,7 @@ class _Import(click.Command):
 @click.option(
     "--ratings",
     type=click.Path(path_type=Path),
-    help="File for the ratings by people, or by the scorers of the tool that wrote FILE: .csv, .jsonl, .parquet or .arrow.",
+    help="Write the ratings in FILE, by people or by the scorers of the tool it comes from, to this .csv, .jsonl, .parquet or .arrow file.",
 )
 @click.option(
     "--rubric",
@@ -122,7 +122,7 @@ def import_(
 @click.option("--jury", help="A jury file or name (default: you are asked).")
 @click.option(
     "--model",
-    help="Model for every juror, and for the orchestrator, without a model in the jury file, such as openai/gpt-4o-mini.",
+    help="Model, such as openai/gpt-4o-mini, for every juror and orchestrator whose model the jury file does not name.",
 )
 @BASE_URL
 @click.option(
@@ -358,7 +358,7 @@ def _settle_odd(
         )
         raise VenireError(
             f"{sheet}: {problem}",
-            remedy=f"leave the cell empty if it is no score; if it is one, write the scale behind the name: '{column} ({ends})'",
+            remedy=f"leave the cell empty if it holds no score; if it does, add the scale to the column's heading: '{column} ({ends})'",
         )
     if not click.confirm(f"{problem}. Is {odd} a score?", err=True):
         for _, row in cells:

@@ -24,7 +24,7 @@ try:
     )
 except ModuleNotFoundError as missing:
     raise MissingExtra(
-        f"a jury as an agent needs Agent Framework ({missing.name} is not installed)",
+        f"to use a jury as an agent, Agent Framework is needed ({missing.name} is not installed)",
         remedy="pip install 'venire[agent-framework]'",
     ) from None
 

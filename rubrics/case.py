@@ -354,7 +354,7 @@ def _case(place: str, row: Mapping[str, Any]) -> Case:
         if row.get(column) is None or (row[column] == "" and column not in PAIR_COLUMNS):
             raise InvalidFile(
                 f"{place}: {column!r} is missing",
-                remedy=f"{near_column(column, row)}every case needs id and output (the text under judgement), output_a and output_b to compare, or messages (a conversation)",
+                remedy=f"{near_column(column, row)}every case needs an id and one of these: output (the text to judge), output_a and output_b (two texts to compare), or messages (a conversation)",
             )
     try:
         return Case.from_row(row)

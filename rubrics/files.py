@@ -41,8 +41,8 @@ def read_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
         raw = handle.read(largest + 1)
     if len(raw) > largest:
         raise InvalidFile(
-            f"{path}: larger than {largest:,} bytes",
-            remedy="name a smaller file, such as one written by hand",
+            f"{path}: the file is larger than the limit of {largest:,} bytes",
+            remedy="check that this is the file you meant: it should be one that people write, not a file of data",
         )
     try:
         text = raw.decode("utf-8-sig")

@@ -85,7 +85,7 @@ def unknown(group: str, name: str, noun: str) -> VenireError:
     """The error for a name that no package registers: the nearest known one, and how another is added."""
     return VenireError(
         f"no {noun} named {name!r}",
-        remedy=f"{nearest(name, registered_plugins(group))} (packages add others under the entry point group {group})",
+        remedy=f"{nearest(name, registered_plugins(group))} (installed packages can add more, with the entry point group {group})",
     )
 
 

@@ -145,7 +145,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         f"A case's score is the mean of {attribute_words} over its outputs ({outputs} outputs of {len(labelled)} labelled cases), scaled so that 1 is good. "
         "Cases are reviewed from the lowest score up, tied cases together. `area` is the area under the curve of wrong cases found against cases "
         "reviewed. It is 0.5 in random order, and at most 1 minus half the share of wrong cases. It is not the area under a ROC curve. "
-        "The work saved at a recall is the share of cases that need not be reviewed to find that share of the wrong ones. In random order it is one minus the recall. "
+        "The work saved at a recall of 90% is the share of all cases that need not be reviewed until 90% of the wrong cases are found. In random order it is one minus the recall. "
         f"Intervals: jackknife over cases or groups; for the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
     return Section("detection", TITLE, tuple(sentences), tables, figures, methods)

@@ -171,7 +171,10 @@ def _add_sentence(
 ) -> int:
     """Add the claims of one annotated sentence; where it ends in the text, for the next one to be looked for after it."""
     if not isinstance(sentence, Mapping):
-        raise InvalidFile(f"{at}: a sentence is not an object", remedy="write {text, human-atomic-facts}")
+        raise InvalidFile(
+            f"{at}: one of the sentences is not a JSON object",
+            remedy="write each sentence as an object with the keys text and human-atomic-facts",
+        )
     quote = str(sentence.get("text") or "")
     start = output.find(quote, place) if quote else -1
     span = (start, start + len(quote)) if start >= 0 else find_span(quote, output)

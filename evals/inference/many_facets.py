@@ -146,7 +146,7 @@ class _Fit:
                 )
             if len(categories) > MOST_CATEGORIES:
                 raise VenireError(
-                    f"{len(categories)} different values are too many for steps",
+                    f"the ratings have {len(categories)} different values, too many for steps of a scale",
                     remedy="rate on a scale of fewer points",
                 )
             gaps = np.diff(categories)

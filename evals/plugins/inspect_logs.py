@@ -24,7 +24,9 @@ def read_inspect(path: Path) -> ToolRecords:
     log = _log(path)
     samples = [each for each in log.get("samples") or () if isinstance(each, Mapping)]
     if not samples:
-        raise InvalidFile(f"{path}: no samples in it", remedy="name a log that was not written header-only")
+        raise InvalidFile(
+            f"{path}: the log has no samples", remedy="choose a log that was saved whole, not its header only"
+        )
     system = str(_mapping(log.get("eval")).get("model") or "")
     several = any(sample.get("epoch", 1) != 1 for sample in samples)
     records = ToolRecords()

@@ -317,7 +317,7 @@ def _power_words(usual: tuple[float, float]) -> str:
     mean = (
         ""
         if np.isnan(usual[0])
-        else f" Only one pair of arms differs; a difference of {usual[0]:.3f} between them can be detected."
+        else f" Only one pair of arms gave any different scores; between these two, a difference of {usual[0]:.3f} can be detected."
         if np.isnan(usual[1])
         else f" Over all pairs of arms that differ at all, a difference of {usual[0]:.3f} can be detected on average (SD {usual[1]:.3f})."
     )

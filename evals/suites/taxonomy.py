@@ -161,7 +161,10 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
             )
         parent_by_person[person] = parents[parent.casefold()]
     if not parents_by_node:
-        raise InvalidFile(f"{file}: no answer in it", remedy="give person,node,parent in every row")
+        raise InvalidFile(
+            f"{file}: the file has no answers",
+            remedy="write one row for each answer, with the columns person, node and parent",
+        )
     surveyed = []
     for category in taxonomy.categories:
         for sub in category.subcategories:

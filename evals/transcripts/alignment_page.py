@@ -26,9 +26,9 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
         ]
     joined_count = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [
-        f"{alignment.name}: {len(alignment.said)} utterances and {len(alignment.heard)} segments in {len(alignment.groups)} groups by "
-        f"{alignment.aligner}, {joined_count} of which join several utterances or segments. Missed utterances: {len(alignment.missed)}; segments that match no utterance: "
-        f"{len(alignment.unused)}; links changed by rules: {len(alignment.log)}."
+        f"{alignment.name}: {alignment.aligner} put {len(alignment.said)} utterances and {len(alignment.heard)} segments into {len(alignment.groups)} "
+        f"groups; {joined_count} groups join several utterances or segments. Utterances without a segment: {len(alignment.missed)}; segments without an utterance: "
+        f"{len(alignment.unused)}; matches changed by rules: {len(alignment.log)}."
     ]
 
 

@@ -91,7 +91,7 @@ def _shared_facts(sources: Sequence[Database]) -> dict[str, str]:
                 changes = "; ".join(manifest_changes(before, parts)) or "its manifest"
                 raise VenireError(
                     f"{name} was not the same in {where} and {source.name}: {changes}",
-                    remedy="merge runs of one rubric, jury and seed, or rename the jury of one and run it again",
+                    remedy="merge only runs with the same rubric, jury and seed; or give the jury of one run another name, and repeat that run",
                 )
     return facts[0]
 

@@ -422,6 +422,7 @@ def _ssl(mode: str, shown: str) -> bool | ssl.SSLContext | None:
         return context
     if mode not in _SSL:
         raise VenireError(
-            f"{shown}: no sslmode {mode!r}", remedy=f"choose one of {', '.join(_SSL)}, verify-ca, verify-full"
+            f"{shown}: {mode!r} is no value of sslmode",
+            remedy=f"choose one of {', '.join(_SSL)}, verify-ca, verify-full",
         )
     return _SSL[mode]

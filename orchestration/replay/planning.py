@@ -49,7 +49,9 @@ class ReplayPlan:
         total = self.reused + self.new
         share = f" ({self.reused / total:.0%})" if total else ""
         more = self.new_in_other_words
-        worded = f", {more} if they give the same scores in other words" if more != self.new else ""
+        worded = (
+            f", {more} if those jurors give the same scores with other reasons" if more != self.new else ""
+        )
         who = " and ".join(self.changed_seats)
         unknown = f"; this is a forecast: it is unknown what {who} will say, and the jury may agree earlier or later than before"
         people = "".join(f"; {name} is a person, and is not asked again" for name in self.left_out)

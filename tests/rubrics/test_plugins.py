@@ -38,7 +38,8 @@ def test_an_unknown_name_is_told_with_the_nearest_one_and_the_group(look_up, nou
 
 def test_a_jury_tells_of_an_unknown_name_in_the_same_words() -> None:
     with pytest.raises(
-        ValueError, match=r"did you mean 'panel'\? \(packages add others under the entry point group"
+        ValueError,
+        match=r"did you mean 'panel'\? \(installed packages can add more, with the entry point group",
     ):
         Jury.model_validate({"name": "j", "protocol": "pannel", "seats": [{"name": "a"}]})
 

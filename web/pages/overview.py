@@ -96,8 +96,8 @@ def _unread(reach: Reach) -> Html | None:
     if not reach.reading_flags:
         return None
     told = (
-        f"So far, flags, first agreement and moves between jurors are counted over {reach.flagged:,} of {reach.last:,} deliberations, "
-        f"and scores and cost over {reach.scored:,}."
+        f"The record is still being read. Flags, agreement of first votes and changes of score cover {reach.flagged:,} of {reach.last:,} deliberations; "
+        f"scores and cost cover {reach.scored:,}."
     )
     return element("p", {"class": "quiet", "id": "unread"}, told)
 

@@ -265,7 +265,7 @@ def test_a_server_that_is_not_there_is_two_lines_without_the_password() -> None:
         ("postgresql://me:hunter2@h/db?run=pg_catalog", "cannot name a run"),
         ("postgresql://me:hunter2@h/db?nur=x", "'nur' is not known"),
         ("postgresql://me:hunter2@h:port/db", "not an address"),
-        ("postgresql://me:hunter2@h/db?sslmode=maybe", "no sslmode 'maybe'"),
+        ("postgresql://me:hunter2@h/db?sslmode=maybe", "'maybe' is no value of sslmode"),
     ],
 )
 def test_a_wrong_address_is_named_without_its_password(address: str, problem: str) -> None:
