@@ -62,7 +62,7 @@ def test_a_filter_by_flag_covers_what_was_read_and_says_so(half_read: InspectorS
 
     assert len(known) == 4
     assert "have been read. Until the others are read" in half_read.ask("cases?flag=none").text
-    assert "scores and cost over" in half_read.ask().text
+    assert "scores and cost cover" in half_read.ask().text
 
 
 def test_what_is_not_read_stands_last_by_what_is_worth_a_look(half_read: InspectorServer) -> None:
