@@ -22,7 +22,7 @@ from ..rubrics.rubric import Rubric, load_rubric
 from ..rubrics.scale import Value
 from .acceptance import judged_by, refuse_other_jury
 from .bench import Court
-from .counting import Count
+from .counting import Count, counting_rule
 from .protocols import protocol
 from .transcript import UNREACHED, Abstained, Transcript
 from .verdict import Verdict, verdict
@@ -168,7 +168,7 @@ def suited_jury(jury: Jury, rubric: Rubric) -> Jury:
     said: dict[str, object] = {}
     if "challenge" not in jury.model_fields_set:
         said["challenge"] = False
-    if jury.count is None and protocol(jury.protocol).count in PLAIN:
+    if jury.count is None and counting_rule(protocol(jury.protocol).count).plain:
         said["count"] = "mode"
     return jury.model_copy(update=said)
 
@@ -180,8 +180,6 @@ def rule_of(jury: Jury, count: CountingRule | None = None) -> CountingRule:
 
 INDEPENDENT = ("single", "panel", "decompose-verify")
 """Protocols under which no seat hears another."""
-PLAIN = ("mean", "median", "mode", "trimmed")
-"""Rules that look at one attribute's votes and nothing else."""
 
 
 def deliberates(jury: Jury) -> bool:
@@ -192,7 +190,7 @@ def deliberates(jury: Jury) -> bool:
 def blind_rule(jury: Jury) -> CountingRule:
     """The plain rule that a jury's blind ballots are counted by: its own where that is plain, else the median."""
     rule = rule_of(jury)
-    return rule if rule in PLAIN else "median"
+    return rule if counting_rule(rule).plain else "median"
 
 
 def blind_count(transcript: Transcript, rubric: Rubric, jury: Jury) -> Verdict | None:

@@ -342,4 +342,5 @@ def by_claim(tally: Tally) -> Counted:
 claims = Rule(
     "the majority of verifiers decides each claim; the score is a share of the claims, such as those supported",
     by_claim,
+    of_votes=False,
 )

@@ -43,8 +43,10 @@ def _without_chair(tally: Tally, why: str) -> Counted:
 decision = Rule(
     "the value that the jurors agree on; if they do not agree, the orchestrator's decision with its reason",
     by_decision,
+    of_votes=False,
 )
 escalated = Rule(
     "the orchestrator's decision; if there is none, the single judge's median, or the panel's median if the panel is not split",
     by_stage,
+    of_votes=False,
 )

@@ -57,6 +57,13 @@ class Rule:
     count: Count | None = None
     fit: Callable[[Sequence[Tally]], Count] | None = None
     """For a rule that has to see all tallies of a run before it can count one."""
+    of_votes: bool = True
+    """Whether it looks at one attribute's votes and nothing else: not at decisions, stages or claims."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether blind ballots can be counted by it: they have votes and nothing else."""
+        return self.of_votes and self.fit is None
 
     def over(self, run: Sequence[Tally]) -> Count:
         """The count, learned from `run` where the rule learns."""

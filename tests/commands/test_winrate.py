@@ -414,7 +414,7 @@ def test_the_table_the_sentences_and_the_document_say_the_same() -> None:
     assert f"{found.comparisons} comparisons; a tie counts as half a win." in told
     assert (
         f"{found.merged} of these comparisons combine two judgements" in told
-        and "no preference: 2 judgements." in told
+        and "no preference was recorded: 2 judgements." in told
     )
     assert f"tie {even / (2 + even):.0%} of the time" in told
     plain = win_rates(table[~table["swapped"]].drop_duplicates(["case", "judge"]).drop(columns="length"))

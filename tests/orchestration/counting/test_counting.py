@@ -16,7 +16,9 @@ from rich.console import Console
 
 from venire import Jury, Rubric, VenireError
 from venire.agents.orchestrator import Finding
-from venire.orchestration.counting import Tally, counting_rule
+from venire.orchestration.counting import Rule, Tally, counting_rule
+from venire.orchestration.counting.averages import by
+from venire.orchestration.deliberate import blind_rule
 from venire.orchestration.reading.terminal import export_run
 from venire.orchestration.run_session import RunSession, run_session
 from venire.rubrics.scale import Scale, Value
@@ -157,3 +159,15 @@ def test_majority_is_another_word_for_mode(run: Path) -> None:
     export_run(run, "csv", None, out, "majority")
     assert {row["method"] for row in csv.DictReader(io.StringIO(out.getvalue()))} == {"mode"}
     assert Jury.model_validate({"name": "two", "count": "majority", "seats": [{"name": "a"}]}).count == "mode"
+
+
+@pytest.mark.parametrize("rule", [*RULES, "claims"])
+def test_blind_ballots_are_counted_by_the_jurys_rule_where_it_needs_votes_alone(rule: str) -> None:
+    by_votes = rule in ("mean", "median", "mode", "trimmed")
+
+    assert blind_rule(jury(count=rule)) == (rule if by_votes else "median")
+
+
+def test_a_rule_that_a_package_adds_counts_blind_ballots_too() -> None:
+    assert Rule("the lowest vote", by("lowest", min)).plain
+    assert not Rule("learned", fit=lambda run: by("lowest", min)).plain
