@@ -71,7 +71,7 @@ def test_where_no_words_help_the_first_are_returned_and_it_is_said(tmp_path: Pat
         found = run(tmp_path / "opt.yaml", tmp_path / "out")
 
     assert found.returned == found.first
-    assert "No wording better than yours was found" in found.sentence
+    assert "Your wording is returned unchanged" in found.sentence
     assert "returned unchanged" in found.sentence
     assert len(server.calls) <= 600
     assert not write_result(tmp_path, found.first, found.returned)

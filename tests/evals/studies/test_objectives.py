@@ -185,7 +185,7 @@ def test_a_jury_is_taken_where_it_pays_and_a_judge_where_it_does_not() -> None:
     assert (
         rows.loc["apart", "gain_low"] > 0 and rows.loc["apart", "value"] > rows.loc["apart", "single_value"]
     )
-    assert found.sentences()[0].startswith("A jury is worth using on apart (by Spearman's rho")
+    assert found.sentences()[0].startswith("A jury is worth using on apart (measured by Spearman's rho")
     assert set(found.measures["arm"]) == {"chosen", "best jury", "best single judge"}
     assert found.measures[["spearman", "icc3k", "kappa"]].notna().all().all()
 
@@ -296,7 +296,7 @@ def test_a_study_file_names_its_objective_and_costs_need_a_matrix(tmp_path: Path
     good = venire("study", "good.yaml", "--full", "--resamples", "20", cwd=tmp_path)
     bad = venire("study", "bad.yaml", cwd=tmp_path)
 
-    assert good.returncode == 0 and "(by quadratic kappa, on cases that it was not chosen on)" in good.stdout
+    assert good.returncode == 0 and "(measured by quadratic kappa, on cases that were not used to choose it)" in good.stdout
     assert bad.returncode == 2 and "objective: costs needs a cost for every two values" in bad.stderr
 
 
