@@ -296,7 +296,10 @@ def test_a_study_file_names_its_objective_and_costs_need_a_matrix(tmp_path: Path
     good = venire("study", "good.yaml", "--full", "--resamples", "20", cwd=tmp_path)
     bad = venire("study", "bad.yaml", cwd=tmp_path)
 
-    assert good.returncode == 0 and "(measured by quadratic kappa, on cases that were not used to choose it)" in good.stdout
+    assert (
+        good.returncode == 0
+        and "(measured by quadratic kappa, on cases that were not used to choose it)" in good.stdout
+    )
     assert bad.returncode == 2 and "objective: costs needs a cost for every two values" in bad.stderr
 
 
