@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import re
 import sys
 import tempfile
 import time
@@ -144,8 +143,8 @@ def _study(console: Console, folder: Path) -> None:
     cases.parent.mkdir(parents=True, exist_ok=True)
     cases.write_text("".join(f"{case.model_dump_json()}\n" for case in heard), encoding="utf-8")
     juries = [
-        _recorded_jury("readers", "panel", "high", "low", "middle"),
-        _recorded_jury("reader", "single", "judge"),
+        _recorded_jury("reader-jury", "panel", "high", "low", "middle"),
+        _recorded_jury("single-reader", "single", "judge"),
     ]
     juries.append(load_jury("lens-jury").fill(model=None))
     session = RunSession(cases=cases, rubric=load_rubric("clinical-note"), juries=juries, folder=folder)
@@ -159,9 +158,9 @@ def _study(console: Console, folder: Path) -> None:
     console.print()
     for words in comparison.sentences():
         if (
-            "readers" in words
+            "reader-jury" in words
             and "mean absolute error" in words
-            and (CONSTANT in words or re.search(r"\breader\b", words))
+            and (CONSTANT in words or "single-reader" in words)
         ):
             console.print(Text(words, "bold green"))
     console.print(
