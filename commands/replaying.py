@@ -228,7 +228,8 @@ def _report(session: ReplaySession, counted: dict[str, Any], *, as_json: bool) -
         out.print(replay_view(pairs[0]))
     else:
         out.print(summary_table(pairs))
-    say(f"{counted['calls_made']} calls were made", err=True)
+    made = counted["calls_made"]
+    say("1 call was made" if made == 1 else f"{made} calls were made", err=True)
 
 
 def _report_seats(

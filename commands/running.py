@@ -256,13 +256,13 @@ def status(run: Path | str, as_json: bool) -> None:
 def merge(runs: tuple[Path | str, ...], output: Path | str) -> None:
     """Merge runs of one study into one run. Makes no model call."""
     from ..orchestration.record.merging import merge_runs
-    from ..rubrics.errors import VenireError
+    from ..rubrics.errors import VenireError, count_words
 
     if len(runs) < 2:
         raise VenireError("merging needs two runs or more", remedy="name two runs or more")
     merged = merge_runs(runs, output)
     say(
-        f"{len(runs)} runs were merged into {output}: {merged.deliberations} deliberations and {merged.calls} calls"
+        f"{len(runs)} runs were merged into {output}: {count_words(merged.deliberations, 'deliberation')} and {count_words(merged.calls, 'call')}"
     )
     if merged.doubled:
         say(

@@ -239,7 +239,7 @@ def models_asked(jury: Jury) -> list[ModelSettings]:
 
 
 NAME_A_MODEL = (
-    "give --model NAME (model= in Python, --venire-model in pytest, model: in a study file), "
+    "give --model NAME (model= in Python, --venire-model in pytest, model: in a study or optimisation file), "
     "or write model: NAME at the seat in the jury file; for trying things out, use the small embedded model: --model local"
 )
 

@@ -30,6 +30,7 @@ from .executors import Cluster, ExecutorFactory, ExecutorJob, executor_factory
 from .reading.console import RunProgress
 from .record import Location, Store
 from .record.redaction import print_redacted, redact_errors
+from .record.sqlite import remove_record
 from .record.store import run_exists
 from .runner import RunResult, WorkLeft, hear_cases, work_left
 from .worked_examples import ScoredCases, worked_examples
@@ -273,6 +274,7 @@ async def _run(
         if store is not None:
             await store.close()
         raise
+    created, nothing_sent = store is None, False
     try:
         store = store or Store.create(session.folder, redact=session.redact)
     except BaseException:
@@ -315,9 +317,15 @@ async def _run(
                     retry=session.retry,
                     unsure=unsure,
                 )
+        except ModelUnreachable as error:
+            nothing_sent = error is court.budget.unreachable
+            raise
         finally:
             await executor.close()
             await store.close()
+            if created and nothing_sent and isinstance(session.folder, Path):
+                # What it holds came from another run's record.
+                remove_record(session.folder)
     return replace(ended, skipped=ended.skipped + skipped)
 
 

@@ -18,9 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from ...agents.cost import Cost
+from ...orchestration.deliberate import models_asked
 from ...orchestration.reading.export import verdicts
 from ...orchestration.record import Store
 from ...orchestration.record.private_files import open_private
+from ...orchestration.record.store import run_exists
 from ...orchestration.run_session import RunSession, run_session
 from ...orchestration.runner import RunResult
 from ...orchestration.transcript import Transcript
@@ -172,11 +174,13 @@ def run_pressure(
             f"{study.truth} has the right answer for none of the cases",
             remedy="rate the cases, or plant them: venire plant",
         )
+    jury = load_jury(study.jury).fill(model=model, base_url=base_url)
+    for protocol in study.protocols:
+        models_asked(jury.under(protocol))
     # Beside the run: a directory with anything else in it is not taken for one.
     table = output.with_name(f"{output.name}-confederates.csv").resolve()
     table.parent.mkdir(parents=True, exist_ok=True)
     _write_confederates(table, study, cases, truth, rubric.scale_of(study.attribute))
-    jury = load_jury(study.jury).fill(model=model, base_url=base_url)
     juries = [_under_pressure(jury, dose, table) for dose in doses(study)]
     asked = rubric.model_copy(
         update={
@@ -185,7 +189,12 @@ def run_pressure(
         }
     )
     session = RunSession(cases=cases, rubric=asked, juries=juries, folder=output)
-    return run_session(session, console, quiet=quiet)
+    try:
+        return run_session(session, console, quiet=quiet)
+    except VenireError:
+        if not run_exists(output):
+            table.unlink()
+        raise
 
 
 def _truth(study: PressureFile, rubric: Rubric) -> dict[str, Value]:

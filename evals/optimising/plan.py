@@ -15,11 +15,12 @@ import pandas as pd
 from ...agents.cost import Cost, Price, load_prices
 from ...agents.model import Usage
 from ...agents.providers import Providers
+from ...orchestration.deliberate import models_asked
 from ...orchestration.record.manifest import fingerprint
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import ModelSettings, load_jury
 from ...rubrics.case import Case, load_cases
-from ...rubrics.errors import MissingExtra, VenireError
+from ...rubrics.errors import MissingExtra, VenireError, count_words
 from ...rubrics.yaml_files import load_yaml
 from ..ratings.folds import clusters
 from ..ratings.people import check_ratings, last_round, load_ratings
@@ -216,7 +217,9 @@ def three_parts(cases: Sequence[Case], split: ThreeWaySplit, *, seed: int) -> Pa
 
 def _judge(file: OptimisationFile, folder: Path) -> Judge:
     jury = load_jury(folder / file.jury if file.jury.endswith((".yaml", ".yml")) else file.jury)
-    return Judge(jury.fill(model=file.model, base_url=file.base_url), named_rubric(file.rubric, folder))
+    jury = jury.fill(model=file.model, base_url=file.base_url)
+    models_asked(jury)
+    return Judge(jury, named_rubric(file.rubric, folder))
 
 
 def _remarks(ratings: pd.DataFrame) -> Remarks:
@@ -279,7 +282,8 @@ def _times(cost: Cost, number: float) -> Cost:
 def _refuse_small_budget(plan: OptimisationPlan) -> None:
     """Raises where the budget does not reach for the first words, one proposal and the test."""
     least, budget = plan.least, plan.file.budget
-    purpose = f"{len(plan.alternatives)} alternatives" if plan.alternatives else "one proposal"
+    number = len(plan.alternatives)
+    purpose = count_words(number, "alternative") if number else "one proposal"
     for key, amount in (("max_calls", least.calls), ("max_tokens", least.tokens), ("max_usd", least.usd)):
         limit = getattr(budget, key)
         if limit is not None and amount is not None and amount > limit:

@@ -99,6 +99,8 @@ class OptimisationFile(StrictModel):
             raise ValueError(
                 "reflection: no text is named that the model may rewrite\nname one under optimise, such as persona:plain-judge"
             )
+        if self.reflection is not None and not self.reflection.model:
+            raise ValueError("reflection: no model is named\nwrite reflection: NAME")
         if self.optimise and self.reflection is None:
             raise ValueError(
                 "optimise: no reflecting model is named\nname one under reflection, or list candidates instead of optimise"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
-from ...orchestration.deliberate import recount
+from ...orchestration.deliberate import models_asked, recount
 from ...orchestration.record import Store
 from ...orchestration.record.store import run_exists
 from ...orchestration.run_session import RunSession, run_session
@@ -91,6 +91,7 @@ def run_gold(
     heard = skipped = 0
     limit: str | None = None
     filled_jury = jury.fill(model=session.model, base_url=session.base_url)
+    models_asked(filled_jury)
     for part in gold_parts(suite, scenarios):
         cases = gold_cases(part)
         if limit is not None or not cases:

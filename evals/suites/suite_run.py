@@ -246,11 +246,16 @@ def suite_run_folder(named: Location | None, suite: Path) -> Path:
 
 
 def seated_jury(part: SuitePart, session: SuiteSession) -> tuple[Jury, Rubric] | None:
-    """The jury that judges a scenario's answers, every seat with a model; None where a program scores them."""
+    """The jury that judges a scenario's answers, every seat with a model; None where a program scores them.
+
+    Raises:
+        ModelNotNamed: A seat names no model, and the session gives none.
+    """
     seating = part.scenario.seating
     if seating is None:
         return None
     filled_jury = seating.jury.fill(model=session.model, base_url=session.base_url)
+    models_asked(filled_jury)
     return filled_jury.model_copy(update={"name": arm_name(part.name, seating.jury.name)}), seating.rubric
 
 

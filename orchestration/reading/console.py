@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from ...agents.cost import Cost
-from ...rubrics.errors import VenireError, without_controls
+from ...rubrics.errors import VenireError, count_words, without_controls
 from ..transcript import Transcript
 
 _EVERY = 5.0
@@ -96,14 +96,14 @@ class RunProgress:
         done, spent = self._heard + self._skipped, self._spent()
         parts = [
             f"{done}/{self._total} deliberations",
-            f"{spent.calls} calls",
-            f"{spent.tokens} tokens",
+            count_words(spent.calls, "call"),
+            count_words(spent.tokens, "token"),
             spent.price,
         ]
         if self._skipped:
             parts.append(f"{self._skipped} done before")
         if self._abstentions:
-            parts.append(f"{self._abstentions} abstentions")
+            parts.append(count_words(self._abstentions, "abstention"))
         if self._heard and done < self._total:
             left = (time.monotonic() - self._started) / self._heard * (self._total - done)
             parts.append(f"about {_clock(left)} left")

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...agents.cost import Cost
-from ...rubrics.errors import safe
+from ...rubrics.errors import count_words, safe
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value
 from ..record import Arm, Location, Store
@@ -65,7 +65,10 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
             console.print(note, soft_wrap=True)
         spent = store.cost()
         console.print(
-            Text(f"in the record: {spent.calls} calls, {spent.tokens} tokens, {spent.price}", "dim")
+            Text(
+                f"in the record: {count_words(spent.calls, 'call')}, {count_words(spent.tokens, 'token')}, {spent.price}",
+                "dim",
+            )
         )
         for line in unreached_lines(unreached_models(store) if unreached else []):
             console.print(line, soft_wrap=True)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ...agents.cost import Cost
 from ...agents.desk import SeatedPerson, seated_people
-from ...rubrics.errors import safe
+from ...rubrics.errors import count_words, safe
 from ..record import ArmProgress, Location, Store
 from ..transcript import UNREACHED, Abstained, Checked, Extracted, Said, Transcript
 
@@ -167,7 +167,9 @@ def show_status(found: Status, console: Console) -> None:
         )
     console.print(table)
     spent = found.spent
-    console.print(f"{spent.calls} calls, {spent.tokens} tokens ({spent.usage.cached} cached), {spent.price}")
+    console.print(
+        f"{count_words(spent.calls, 'call')}, {count_words(spent.tokens, 'token')} ({spent.usage.cached} cached), {spent.price}"
+    )
     for person in found.people:
         console.print(safe(str(person)), markup=False, highlight=False, soft_wrap=True)
     for line in unreached_lines(found.unreached):

@@ -170,6 +170,14 @@ class SqliteDatabase:
         )
 
 
+def remove_record(folder: Path) -> None:
+    """Remove the files of a run, and its directory where nothing else is in it."""
+    for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", _LOCK):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
 def _prepare(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise VenireError(f"{folder}: is a file", remedy="name a directory for the run")

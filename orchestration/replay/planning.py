@@ -19,6 +19,7 @@ from ...agents.orchestrator import NAME
 from ...agents.providers import Providers, RateLimitedClient
 from ...personas.jury import ModelSettings
 from ...rubrics.ballot import Vote
+from ...rubrics.errors import count_words
 from ..transcript import Abstained, Cast, Checked, Decided, Extracted, Ledger, Said, Transcript
 
 _AS_BEFORE = "as recorded"
@@ -56,8 +57,8 @@ class ReplayPlan:
         unknown = f"; this is a forecast: it is unknown what {who} will say, and the jury may agree earlier or later than before"
         people = "".join(f"; {name} is a person, and is not asked again" for name in self.left_out)
         return (
-            f"{self.deliberations} deliberation{'s' if self.deliberations != 1 else ''}: {self.reused} of {total} calls are answered by the record{share}; "
-            f"{self.new} are new if jurors answer as they did before{worded}{unknown if who else ''}{people}"
+            f"{count_words(self.deliberations, 'deliberation')}: {self.reused} of {total} calls are answered by the record{share}; "
+            f"{self.new} {'is' if self.new == 1 else 'are'} new if jurors answer as they did before{worded}{unknown if who else ''}{people}"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from command_line import venire
 
 from venire import Case, deliberate_sync
 from venire.cli import app
@@ -19,6 +20,11 @@ from venire.rubrics.errors import ModelNotNamed
 
 CASE = '{"id": "a", "output": "Fever."}\n'
 STUDY = "name: s\ncases: cases.jsonl\nrubric: clinical-note\nratings: ratings.csv\narms: [{jury: stances}, {jury: single}]\n"
+PRESSURE = (
+    "cases: cases.jsonl\nrubric: clinical-note\njury: stances\ntruth: ratings.csv\nattribute: accurate\n"
+)
+OPTIMISE = "cases: cases.jsonl\nratings: ratings.csv\nrubric: clinical-note\njury: single\ncandidates: {'rubric:accurate.question': [Is it right?]}\nsplit: {val: 1, test: 1}\nreward: credit\nbudget: {max_calls: 99}\n"
+SCENARIO = "task: medical-research/conducting-literature-research\ncases: cases.jsonl\nprompt: ask.md\nanswer: {kind: text, max_tokens: 9}\nscore: {jury: stances, rubric: clinical-note}\n"
 RATINGS = "case,rater,accurate\na,Ana,4\na,Ben,5\n"
 
 
@@ -28,6 +34,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "cases.jsonl").write_text(CASE)
     (tmp_path / "study.yaml").write_text(STUDY + "attributes: [accurate]\n")
     (tmp_path / "ratings.csv").write_text(RATINGS)
+    (tmp_path / "pressure.yaml").write_text(PRESSURE)
+    (tmp_path / "optimise.yaml").write_text(OPTIMISE)
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    (tmp_path / "ask.md").write_text("{output}")
+    (tmp_path / "suite.yaml").write_text(
+        "scenarios: [scenario.yaml]\nsystems: [{name: recorded, outputs: cases.jsonl, scenario: scenario, columns: {case: id}}]\n"
+    )
     return tmp_path
 
 
@@ -58,11 +71,19 @@ ASKS = ("--rubric", "clinical-note", "--jury", "stances", "-o", "out")
         ("study", "study.yaml", "-o", "out"),
         ("study", "run", "study.yaml", "-o", "out"),
         ("serve", *ASKS, "--port", "0"),
+        ("mcp", *ASKS),
+        ("pressure", "pressure.yaml", "-o", "out"),
+        ("optimise", "optimise.yaml", "-o", "out"),
+        ("optimise", "optimise.yaml", "--dry-run"),
+        ("suite", "plan", "suite.yaml"),
+        ("suite", "run", "suite.yaml", "-o", "out"),
+        ("suite", "gold", "suite.yaml", "--jury", "single", "-o", "out"),
     ],
 )
 def test_without_a_model_a_command_judges_nothing_and_names_three_ways(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:
+    before = sorted(folder.iterdir())
     ended = subprocess.run(
         [sys.executable, "-m", "venire.cli", *arguments],
         capture_output=True,
@@ -74,7 +95,22 @@ def test_without_a_model_a_command_judges_nothing_and_names_three_ways(
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "no model is named for" in ended.stderr
     assert all(way in ended.stderr for way in ("--model NAME", "model: NAME at the seat", "--model local"))
-    assert not (folder / "out").exists()
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_replay_or_pressure_whose_model_cannot_be_asked_leaves_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    run("run", "cases.jsonl", "--rubric", "clinical-note", "--jury", "lens-jury", "-o", "heard")
+    before = sorted(folder.iterdir())
+    model = "openai/gpt-4o-mini"
+    changed = venire("replay", "heard", "--seat", f"tone=model:{model}", "-o", "out", cwd=folder)
+    pressed = venire("pressure", "pressure.yaml", "--model", model, "-o", "out", cwd=folder)
+
+    assert (changed.returncode, pressed.returncode) == (2, 2)
+    assert "OPENAI_API_KEY is not set" in changed.stderr and "1 is new if" in changed.stderr
+    assert sorted(folder.iterdir()) == before
 
 
 def test_in_python_and_in_pytest_likewise(folder: Path) -> None:
