@@ -187,7 +187,9 @@ async def extract_claims(juror: Juror, brief: Brief, text: NamedText) -> Extract
     except FillFailed as failed:
         return Extraction((), failed.spent, failed.failure.reason, failed.failure.detail)
     except LimitReached as reached:
-        return Extraction((), Receipt(), "limit", f"{reached.limit} was reached before its turn")
+        return Extraction(
+            (), Receipt(), "limit", f"{reached.limit} was reached before the claims were listed"
+        )
     return Extraction(placed_claims(filled.value.claims, text), filled.spent)
 
 
@@ -226,7 +228,7 @@ async def verify_claims(
             )
         given, spent = [each for each in raw if isinstance(each, Mapping)], failed.spent  # type: ignore[misc]
     except LimitReached as reached:
-        detail = f"{reached.limit} was reached before its turn"
+        detail = f"{reached.limit} was reached before this verifier was asked"
         return Verification(_abstentions(claims, "limit", detail), Receipt())
     checks = read_checks(given, claims, against.exhibits, require_evidence=require_evidence)
     return Verification(checks, spent)
@@ -284,7 +286,9 @@ def _check(
     words = [str(answer.get("verdict", "")) for answer in answers]
     verdicts = {claim_verdict(word) for word in words}
     if len(verdicts) > 1:
-        return _abstention(claim, "unparsable", f"more than one verdict for {claim.id}")
+        return _abstention(
+            claim, "unparsable", f"the verifier gave more than one verdict for the claim {claim.id}"
+        )
     (verdict,) = verdicts
     if verdict is None:
         legal = ", ".join(CLAIM_VERDICTS)
@@ -295,11 +299,13 @@ def _check(
     rationale = reason if isinstance(reason, str) else ""
     if require_evidence and verdict == "supported" and not any(quote.found for quote in evidence):
         detail = (
-            "supported, with a quote that is not in the text" if evidence else "supported, without a quote"
+            f"the verifier calls {claim.id} supported, but its quote is not in the text"
+            if evidence
+            else f"the verifier calls {claim.id} supported, but quotes nothing"
         )
         return Check(
             claim=claim.id, verdict=None, evidence=evidence, rationale=rationale,
-            abstained="no_evidence", detail=f"{claim.id} is {detail}",
+            abstained="no_evidence", detail=detail,
         )  # fmt: skip
     return Check(claim=claim.id, verdict=verdict, evidence=evidence, rationale=rationale)
 

@@ -19,7 +19,7 @@ _PACKAGES = {
     "litellm": "every other provider",
     "numpy": "the embedded model",
     "tokenizers": "the embedded model",
-    "xllamacpp": "model files of your own",
+    "xllamacpp": "running model files (GGUF) of your own",
     "autogen-agentchat": "the magentic-one protocol",
     "autogen-ext": "AutoGen model clients",
     "agent-framework-orchestrations": "the magentic protocol",
@@ -44,7 +44,11 @@ def diagnose() -> dict[str, Any]:
     """What is installed and set, as plain values."""
     try:
         found = check_weights()
-        state = f"whole, SHA-256 {SHA256[:16]}..." if found.intact else "NOT the expected file"
+        state = (
+            f"the file is intact, SHA-256 {SHA256[:16]}..."
+            if found.intact
+            else "this is NOT the expected file"
+        )
         weights = f"{state} ({found.path.name})"
     except VenireError as error:
         weights = f"{error.problem}; {error.remedy}"

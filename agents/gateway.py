@@ -345,7 +345,7 @@ class ModelGateway:
             value = read_answer(reply.text, shape, asked)
         except UnusableAnswer as misread:
             if reply.finish == "length" and misread.failure.reason != "refused":
-                cut = f"stopped at its token limit; {misread.failure.detail}"
+                cut = f"the answer stopped at its token limit; {misread.failure.detail}"
                 raise UnusableAnswer(ModelFailure("unparsable", cut)) from None
             raise
         if check is not None and (problem := check(value)):

@@ -443,7 +443,7 @@ def limit_abstention(juror: str, round: int, asked: Sequence[str], limit: str) -
         juror=juror,
         round=round,
         reason="limit",
-        detail=f"{limit} was reached before its turn",
+        detail=f"{limit} was reached before this juror was asked",
         asked=tuple(asked),
     )
 

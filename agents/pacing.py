@@ -115,7 +115,7 @@ class RateLimiter:
         """Why nothing is to be expected of the provider; None while the circuit is closed."""
         if self._probe_at is None:
             return None
-        return f"circuit open: {self._name} does not answer: {self._last_failure}"
+        return f"circuit open: the provider {self._name} is not asked now, because it did not answer: {self._last_failure}"
 
     def delay(self, now: float) -> float:
         """Seconds until one more request may start: 0 for now, infinite while every slot is taken."""
@@ -184,8 +184,8 @@ class RateLimiter:
         elif self._failures >= FAILURES and now - self._failing_since >= STREAK:
             self._probe_at = now + PROBE_EVERY
             self._report(
-                f"provider {self._name} does not answer: {why}; trying again every {PROBE_EVERY:g} s, "
-                "its jurors abstain until it does"
+                f"the provider {self._name} does not answer ({why}); it is tried again every {PROBE_EVERY:g} s, "
+                "and its jurors abstain until it answers"
             )
 
     def _close_circuit(self) -> None:

@@ -136,7 +136,9 @@ class RateLimitedClient:
         if problem is not None and model not in self._distrusted:
             self._distrusted.add(model)
             if self._say is not None:
-                self._say(f"{model} reports impossible token counts ({problem}): they are estimated instead")
+                self._say(
+                    f"{model} reports impossible token counts ({problem}); the counts are estimated instead"
+                )
         if problem is not None or missing:
             reply = estimated_usage(request, reply, "missing" if problem is None else "implausible")
         asked = model in self._prices or bool(reply.estimated) or self.client.batched

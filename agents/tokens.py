@@ -39,7 +39,7 @@ class Window:
         if room is None or room >= 0:
             return None
         return (
-            f"about {sum(map(estimated_tokens, texts))} tokens, but the model reads {self.tokens}, "
+            f"the prompt has about {sum(map(estimated_tokens, texts))} tokens, but the model reads only {self.tokens}, "
             f"and {self.answer} of these are kept for its answer"
         )
 
@@ -93,9 +93,9 @@ def impossible_usage(request: Request, reply: Reply) -> str | None:
     if usage == Usage():
         return None
     if usage.prompt < 0 or usage.completion < 0 or usage.cached < 0:
-        return "a count is negative or not a number"
+        return "a token count is negative or not a number"
     if usage.cached > usage.prompt:
-        return "more tokens were cached than the prompt has"
+        return "more tokens are reported as cached than the prompt has"
     sent = [part for m in request.messages for part in (m.opening, m.body)]
     form = 0 if request.schema is None else len(request.schema.text)
     most = _MOST_TOKENS * (sum(map(len, sent)) + form) + _PROMPT_EXTRA

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @JSON
 @sheet_option("human")
 def estimate(run: Path | str, human: Path, as_json: bool, **options: Any) -> None:
-    """Estimate people's scores of all cases of RUN: the mean, a share, a quantile, a slope or a difference.
+    """Estimate how people would score all cases of RUN: the mean, a share, a quantile, a slope or a difference.
 
     Also shows the estimates from the labels alone and from the jury alone, and how many labels alone would be as precise.
     """
@@ -87,7 +87,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
     return system, rival
 
 
-@click.command(short_help="Find verdicts that can be accepted unseen, with a bound on their error rate.")
+@click.command(short_help="Find verdicts to accept without review, with a bound on their error rate.")
 @RUN
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases drawn at random.")
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE.csv", help="File that says how the labelled cases were drawn, written by `venire triage --for estimate -o` (default: they were drawn at random).")  # fmt: skip
@@ -129,7 +129,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 @JSON
 @sheet_option("human")
 def certify(run: Path | str, human: Path | None, rule: Path | None, **options: Any) -> None:
-    """Find the verdicts of RUN that may be accepted unseen, so that the error among them is at most --risk.
+    """Find the verdicts of RUN that may be accepted without review, so that at most the share --risk of them is wrong.
 
     The labelled cases must be drawn at random, or with the probabilities in the file of --draw. Hung cases go to people.
     """
@@ -186,13 +186,13 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
 @click.command(short_help="Convert jurors' scores to people's scale, learned from people's ratings.")
 @click.argument("source", type=location, metavar="RUN|CALIBRATION.json")
 @click.option("--human", type=click.Path(path_type=Path), help="People's ratings of cases of RUN.")
-@click.option("--arm", help="Only this arm of RUN.")
+@click.option("--arm", help="Calibrate only this arm of RUN.")
 @click.option(
     "--method",
     type=click.Choice(["isotonic", "linear", "ordinal"]),
     default="isotonic",
     show_default=True,
-    help="The kind of curve.",
+    help="The kind of calibration curve.",
 )
 @click.option("--direct", is_flag=True, help="Calibrate the jury's verdict instead of each juror's scores.")
 @click.option(
@@ -246,7 +246,7 @@ def calibrate(
     resamples: int,
     as_json: bool,
 ) -> None:
-    """Learn from people's ratings how to convert each juror's scores; test that out of fold, save it, apply it.
+    """Learn from people's ratings how to convert each juror's scores; test the conversion out of fold, save it or apply it.
 
     To apply a saved calibration, name its file in place of RUN and give --apply.
     """

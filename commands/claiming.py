@@ -34,17 +34,17 @@ def claims() -> None:
 @click.option(
     "--share",
     type=click.Choice(["addressed", "all", "uncontradicted"]),
-    help="Count again, with this share of the claims as the score.",
+    help="Compute the scores again from this share of the claims.",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
-    help="Count again; a text passes if its share of claims reaches this threshold.",
+    help="Compute the scores again; a text passes if its share of claims reaches this threshold.",
 )
 @click.option(
     "--central-weight",
     type=click.FloatRange(min=0, min_open=True),
-    help="Count again with this weight for central claims (other claims weigh 1).",
+    help="Compute the scores again with this weight for central claims (other claims weigh 1).",
 )
 @click.option(
     "--human",
@@ -130,8 +130,8 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
                     show_card(card, console())
             if options["output"] is not None:
                 verdicts = [verdict for verdict, _ in verdict_cards]
-                numbers = write_claims(options["output"], claim_rows(verdicts), check_rows(verdicts))
-                say(f"{numbers[0]} claims and {numbers[1]} checks written to {options['output']}", err=True)
+                claims, checks = write_claims(options["output"], claim_rows(verdicts), check_rows(verdicts))
+                say(f"{claims} claims and {checks} checks were written to {options['output']}", err=True)
         if options["as_json"]:
             print_json({"run": store.name, "arms": document})
     finally:
@@ -197,7 +197,9 @@ def import_claims(file: Path, output: Path | None, as_json: bool) -> None:
     metavar="FP,FN",
     help="Costs of a wrong yes and of a wrong no: choose the threshold with the lowest total cost, instead of --maximise.",
 )
-@click.option("--fixed", type=float, help="A threshold to compare the chosen one with (default: the jury's).")
+@click.option(
+    "--fixed", type=float, help="A threshold to compare the chosen threshold with (default: the jury file's)."
+)
 @click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @RESAMPLES

@@ -40,7 +40,7 @@ from .options import (
     "--against",
     type=location,
     metavar="EARLIER",
-    help="Compare with an earlier run instead of people; refused if the jury changed, unless both runs share cases.",
+    help="Compare with this earlier run instead of people. If the jury changed, both runs must share cases.",
 )
 @click.option(
     "-o",
@@ -167,11 +167,12 @@ def compare(
     if form == "markdown":
         click.echo(section_markdown(comparison_first_page(found, "")), nl=False)
         return
-    where = f"in {output}, and " if output is not None else ""
-    show_first_page(
-        comparison_first_page(found, f"Every test and note is {where}printed with --full."),
-        console(),
+    more = (
+        f"Every test and note is in {output}; to print all of them here, add --full."
+        if output is not None
+        else "To print every test and note, add --full."
     )
+    show_first_page(comparison_first_page(found, more), console())
     if not full:
         return
     console().print(comparison_tables(found))

@@ -36,7 +36,7 @@ from ..rubrics.errors import VenireError
 from ..rubrics.rubric import Rubric, load_rubric
 
 FOLDER = Path(__file__).parents[1] / "evals" / "demo"
-STAMP = "a model of 135 million parameters, taught to judge short notes: often right, but not reliable"
+STAMP = "The jurors use a model of 135 million parameters that was trained to judge short notes. It is often right, but not reliable."
 LIVE_SECONDS = 60
 """After which the live deliberation ends, on a machine that is slow or busy."""
 BETWEEN_ENTRIES = 0.7
@@ -78,10 +78,13 @@ def _replay(console: Console, *, pause: float) -> None:
 def _live(console: Console, folder: Path, gguf: Path | None) -> None:
     """One deliberation by a language model in this process, told as it happens."""
     if gguf is None and weights_path() is None:
-        console.print(f"The live deliberation is left out. To see one, run {INSTALL!r} first.\n", style="dim")
+        console.print(
+            f"The live deliberation is left out, because its model is not installed. To see one, run {INSTALL!r} first.\n",
+            style="dim",
+        )
         return
     console.rule("A live deliberation")
-    console.print(Text(STAMP if gguf is None else f"the model in {gguf.name}", "bold yellow"))
+    console.print(Text(STAMP if gguf is None else f"The jurors use the model in {gguf.name}.", "bold yellow"))
     _case(console, next(load_cases(FOLDER / "live.jsonl")))
     jury = load_jury("local-stances").fill(model=f"local/{gguf}" if gguf else None)
     limits = jury.limits.model_copy(update={"max_seconds": LIVE_SECONDS})
@@ -99,7 +102,7 @@ def _live(console: Console, folder: Path, gguf: Path | None) -> None:
         in_flight=1,
     )
     try:
-        with console.status("three jurors are reading the case; their first words take a little while"):
+        with console.status("three jurors are reading the case; their first answers take a little while"):
             run_session(session, console, quiet=True, listener=tell)
     except VenireError as error:
         console.print(Text(f"left out: {error.problem} -> {error.remedy}\n", "yellow"))
@@ -134,7 +137,7 @@ def _study(console: Console, folder: Path) -> None:
     heard = [case for case in load_cases(FOLDER / "cases.jsonl") if case.id in recorded]
     console.rule("A study")
     console.print(
-        f"{len(heard)} invented hospital cases, with the scores of two invented doctors. A jury of three readers with different stances "
+        f"The study has {len(heard)} invented hospital cases, with the scores of two invented doctors. A jury of three readers with different stances "
         "judged the cases, and so did a single reader. All readers use the language model that comes with venire; their answers were recorded in advance. "
         "The baseline is a jury of ten lenses: simple programs that only count words.\n",
         style="dim",
@@ -169,12 +172,12 @@ def _study(console: Console, folder: Path) -> None:
         style="dim",
     )
     command = sys.argv[0] if Path(sys.argv[0]).name == "venire" else "venire"
-    for purpose, arguments in (
-        ("read this study in the browser", f"inspect {folder}"),
-        ("start with your own spreadsheet", "new FOLDER --from SHEET.xlsx"),
+    for purpose, line in (
+        ("to read this study in the browser, run:", f"{command} inspect {folder}"),
+        ("to start with your own spreadsheet, run:", f"{command} new FOLDER --from SHEET.xlsx"),
     ):
         console.print(Text(purpose, "dim"))
-        console.print(Text(f"  {command} {arguments}", "bold"), soft_wrap=True)
+        console.print(Text(f"  {line}", "bold"), soft_wrap=True)
 
 
 def _recorded_jury(name: str, protocol: str, *jurors: str) -> Jury:

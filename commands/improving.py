@@ -54,7 +54,7 @@ def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str |
         return
     out = console()
     out.print(
-        f"{told['cases']} cases in {output}: {told['clean']} without a planted fault, the others with one planted fault each"
+        f"{told['cases']} cases were written to {output}: {told['clean']} have no planted fault, and each of the others has one"
     )
     for kind in kinds:
         remark = (
@@ -159,7 +159,7 @@ def _show_plan(plan: object) -> None:
         highlight=False,
     )
     out.print(
-        f"expected use: at least {least.calls} calls, about {least.tokens} tokens, {least.price}",
+        f"expected use of the search: at least {least.calls} calls, about {least.tokens} tokens, {least.price}",
         highlight=False,
     )
     for name, limit in summary["budget"].items():
@@ -205,7 +205,7 @@ def train(file: Path, output: Path, examples_only: bool, as_json: bool) -> None:
     out = console()
     if result["search"]:
         out.print(
-            f"search: {len(result['search'])} settings were tried on the dev split; MODEL_CARD.md lists them all"
+            f"search: {len(result['search'])} training settings were tried on the development cases; MODEL_CARD.md lists them all"
         )
     for stage, outcome in result["stages"].items():
         margin = (

@@ -188,7 +188,7 @@ def model() -> None:
 
 @model.command()
 def install() -> None:
-    """Install the weights and check their hash."""
+    """Install the weights of the embedded model and check their hash."""
     from ..agents.clients.weights import install_weights
 
     say(f"installed and checked: {install_weights().path.name}")
@@ -196,7 +196,7 @@ def install() -> None:
 
 @model.command(name="check")
 def check_model() -> None:
-    """Check that the weights are installed and intact."""
+    """Check that the weights of the embedded model are installed and intact."""
     from ..agents.clients.weights import INSTALL, check_weights
     from ..rubrics.errors import VenireError
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @JSON
 @sheet_option("file")
 def winrate(file: Path | str, ties: Ties, as_json: bool) -> None:
-    """Compute win rates, their errors and Bradley-Terry and Davidson strengths, from a RUN of pairs or a FILE of preferences.
+    """Compute systems' win rates with errors, and Bradley-Terry and Davidson strengths, from a RUN of pairs or a FILE of preferences.
 
     A RUN is reported by arm and attribute, with the effects of position, label and length on its preferences. A FILE needs
     the columns case, first, second and preference (1, 2, tie or a number from 1 to 2); judge and order are optional.
@@ -90,7 +90,11 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
 @click.argument("said", type=click.Path(path_type=Path))
 @click.argument("heard", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="A.json", help="Write the alignment."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="A.json",
+    help="Write the alignment to this file.",
 )
 @click.option(
     "--check",
@@ -242,14 +246,14 @@ def align(
     "--pair",
     nargs=2,
     metavar="WORSE BETTER",
-    help="Two cases, the first of which is worse: test whether each metric also scores it worse.",
+    help="Two cases, of which the first is worse: test whether each metric scores the first case worse too.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write an HTML page with the figure, CSV and JSON.",
+    help="Write an HTML page with a figure, and CSV and JSON files, to this folder.",
 )
 @REFERENCE
 @click.option("--seed", type=int, expose_value=False, hidden=True)
@@ -273,7 +277,7 @@ def metrics(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Compare the `output` of CASES with their `reference`, by WER, MiniLM and others; with --human, test them against people.
+    """Compare the `output` of CASES with their `reference` by WER, MiniLM and other metrics; with --human, test the metrics against people.
 
     A missing output counts as an empty text. A case without a reference has no value, which is reported. In a file of
     `venire align`, what was heard is compared with what was said.
@@ -339,7 +343,7 @@ def metrics(
             *notes,
             *(
                 [
-                    f"{len(all_pairs) - len(pairs)} of {len(all_pairs)} outputs equal their reference word for word and are left out"
+                    f"outputs left out, because they equal their reference word for word: {len(all_pairs) - len(pairs)}"
                 ]
                 if differing
                 else []

@@ -89,7 +89,7 @@ METHOD = click.option(
     type=click.Choice(["jackknife", "f"]),
     default="jackknife",
     show_default=True,
-    help="Kind of interval for the ICC. f is the published F interval, whose coverage is only 45 to 85% if most scores are the best one.",
+    help="Kind of interval for the ICC. 'f' is the published F interval, which contains the true value in only 45 to 85% of studies if most scores are the best one.",
 )
 REFERENCE = click.option(
     "--reference",
@@ -150,7 +150,10 @@ HOST = (
         help="Serve HTTPS with this certificate chain (PEM).",
     ),
     click.option(
-        "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="The certificate's key, PEM."
+        "--tls-key",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The certificate's private key (PEM).",
     ),
 )
 
@@ -206,8 +209,9 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
                 elif len(sheets := visible_sheets(values[name])) > 1:
                     taken = first_table(values[name], sheets)
                     rest = ", ".join(sheet for sheet in sheets if sheet != taken)
+                    workbook = values[name]
                     say(
-                        f"{values[name]}: reading the sheet {taken!r}; to read another sheet, give its name with --sheet: {rest}",
+                        f"{workbook}: reading the sheet {taken!r}; to read another sheet, give its name with --sheet: {rest}",
                         err=True,
                     )
                     values[name] = Path(f"{values[name]}#{taken}")
@@ -238,7 +242,10 @@ def say_unreached(models: Sequence[UnreachedModel]) -> None:
     """Say on stderr which models some cases lack, why, and how they are asked again."""
     for model in models:
         say(str(model), err=True)
-    say("so some cases lack ballots; to ask these models again, run the same command with --retry", err=True)
+    say(
+        "some cases lack the ballots of these models; to ask the models again, run the same command with --retry",
+        err=True,
+    )
 
 
 def exit_unless_met(required: Sequence[str], scores: Mapping[str, float]) -> None:
@@ -278,7 +285,7 @@ def say_sealed(run: Path | str) -> None:
 
 
 def exit_unless_whole(
-    limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise it, and "
+    limit: str | None, unreached: Sequence[UnreachedModel] = (), *, remedy: str = "raise the limit, and "
 ) -> None:
     """Exit with 128 and the number of the signal that stopped it, with 3 at a limit of the budget, with 4 where cases lack a model."""
     if limit is not None and limit in signal.Signals.__members__:
@@ -286,7 +293,10 @@ def exit_unless_whole(
         say(f"stopped by {by}; run the same command again to resume", err=True)
         raise SystemExit(128 + signal.Signals[limit])
     if limit is not None:
-        say(f"stopped: {limit} was reached; {remedy}run the same command again to continue", err=True)
+        say(
+            f"stopped: the limit {limit} was reached; {remedy}run the same command again to continue",
+            err=True,
+        )
         raise SystemExit(3)
     if unreached:
         say_unreached(unreached)

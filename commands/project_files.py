@@ -34,7 +34,7 @@ EXAMPLES = (
     {
         "id": "example-2",
         "source": "Cases of one patient, site or document have the same group.",
-        "output": "Give texts by different writers different values of system.",
+        "output": "If the texts were written by several systems or people, name the writer of each text under system.",
         "group": "patient-2",
         "system": "model-b",
     },

@@ -31,7 +31,7 @@ CONTROLS = click.option(
 @click.option(
     "--summary",
     is_flag=True,
-    help="Show who moved towards whom, who conforms, what splits juries and what to look at.",
+    help="Show who moved towards whom, who conforms, what jurors differ on and which deliberations to read first.",
 )
 @click.option(
     "--human", type=click.Path(path_type=Path), help="File of people's ratings; those of CASE are shown."

@@ -114,7 +114,7 @@ if TYPE_CHECKING:
 @ARM
 @click.option(
     "--base-url",
-    help="Server address of the model that these options name, or of one whose recorded address was left out because it holds a secret.",
+    help="Server address of the model that these options name, or of a recorded model whose address was not stored because it holds a secret.",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Print how many calls would be new, and make none.")
 @MAX_USD

@@ -58,7 +58,11 @@ if TYPE_CHECKING:
     help="Also run a live deliberation of the embedded juror, for at most a minute.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for the run.")
-@click.option("--gguf", type=click.Path(path_type=Path), help="A model file of your own for the live part.")
+@click.option(
+    "--gguf",
+    type=click.Path(path_type=Path),
+    help="A model file (GGUF) of your own for the live deliberation.",
+)
 def demo(opened: bool, quick: bool, live: bool, output: Path | None, gguf: Path | None) -> None:
     """Show a deliberation and a study, without a key or network."""
     from .demonstration import demonstrate
@@ -87,7 +91,7 @@ _MANY = 20_000
 @click.option(
     "--pairs",
     is_flag=True,
-    help="Make a case of every two outputs, by different systems, with the same question and source.",
+    help="Make a case of every two outputs that different systems gave to the same question and source.",
 )
 @click.option("--against", metavar="SYSTEM", help="With --pairs: only pairs that include this system.")
 @click.option(
@@ -252,7 +256,9 @@ def status(run: Path | str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("runs", type=location, nargs=-1, required=True, metavar="RUN RUN...")
-@click.option("-o", "--output", required=True, type=location, metavar="RUN", help="The run to make.")
+@click.option(
+    "-o", "--output", required=True, type=location, metavar="RUN", help="Directory for the merged run."
+)
 def merge(runs: tuple[Path | str, ...], output: Path | str) -> None:
     """Merge runs of one study into one run. Makes no model call."""
     from ..orchestration.record.merging import merge_runs

@@ -43,7 +43,7 @@ _LIMITS = (
         type=click.IntRange(min=1),
         default=32,
         show_default=True,
-        help="Deliberations at a time.",
+        help="Largest number of deliberations at the same time.",
     ),
     click.option(
         "--most-waiting",

@@ -273,7 +273,8 @@ def _read_sheet(
             err=True,
         )
     if (by_system := ids_by_system(rows, columns)) is not None:
-        say(f"several texts share an id but differ in {columns.one('system')!r}, which is now added to each text's id; the shared id is used as the group", err=True)  # fmt: skip
+        system_column = columns.one("system")
+        say(f"several texts share an id but differ in {system_column!r}, which is now added to each text's id; the shared id is used as the group", err=True)  # fmt: skip
         rows, columns = by_system
     ratings = columns.of("rating") if columns.one("rater") is None else ()
     if scores := scores_by_person(ratings):
@@ -338,7 +339,7 @@ def _role_of_text(sheet: Path, text: str, yes: bool) -> Role:
             remedy=f"say which: --column source={text!r} or --column kept={text!r}",
         )
     roles: tuple[Role, ...] = ("source", "reference", "question", "kept")
-    return click.prompt(f"What is {text!r}?", type=click.Choice(roles), err=True)
+    return click.prompt(f"What does the column {text!r} hold?", type=click.Choice(roles), err=True)
 
 
 def _settle_odd(
@@ -424,7 +425,7 @@ def _say_doubtful_scales(columns: SheetColumns, rows: Sequence[Mapping[str, str]
             names_by_scale.setdefault((low, high, top), []).append(column)
     for (low, high, top), names in names_by_scale.items():
         say(
-            f"no score in {', '.join(map(repr, names))} is above {top:g}; the scale is assumed to be {low} to {high}; "
+            f"no score in {', '.join(f'{column!r}' for column in names)} is above {top:g}; the scale is assumed to be {low} to {high}; "
             f"if the scale is another, write it after the column's name: '{names[0]} ({low}-{math.ceil(top)})'",
             err=True,
         )
@@ -434,9 +435,14 @@ def _confirm_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -
     """The columns as the person says they are."""
     from ..rubrics.sheet_columns import ROLES
 
-    while not click.confirm("Is that right?", default=True, err=True):
+    while not click.confirm("Is this what the columns hold?", default=True, err=True):
         column = click.prompt("Which column is wrong?", type=click.Choice(list(columns.roles)), err=True)
-        role = click.prompt("What is it?", type=click.Choice(ROLES), default=columns.roles[column], err=True)
+        role = click.prompt(
+            f"What does the column {column!r} hold?",
+            type=click.Choice(ROLES),
+            default=columns.roles[column],
+            err=True,
+        )
         columns = columns.with_role(column, role)
         _show_columns(columns, rows)
     return columns
@@ -448,8 +454,9 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
 
     empty = [row for row, case in zip(rows, case_ids(rows, columns), strict=True) if case is None]
     if lost := sum(any(cell.strip() for cell in row.values()) for row in empty):
+        text_column = columns.one("output")
         say(
-            f"{_many(lost, 'row')} left out, because the column {columns.one('output')!r} has no text there",
+            f"{_many(lost, 'row')} left out, because the column {text_column!r} has no text there",
             err=True,
         )
     if not (columns.of("source") or columns.of("reference")):
@@ -486,10 +493,10 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
         names = [name.strip() for name in typed.split(",") if name.strip()]
     questions = []
     for name, attribute in attribute_names(names).items():
-        words = without_scale(name).rstrip("?")
+        quality = without_scale(name).rstrip("?")
         question = (
-            f"How {words} is the text?" if _ADJECTIVE.fullmatch(words)
-            else f"Which score does the text deserve for: {words}?"
+            f"How {quality} is the text?" if _ADJECTIVE.fullmatch(quality)
+            else f"Which score does the text deserve for: {quality}?"
         )  # fmt: skip
         if not yes:
             question = click.prompt(f"The question for {name!r}", default=question, err=True)
@@ -530,7 +537,8 @@ def _say_next(folder: Path, project: Project) -> None:
         f"{_many(len(project.cases), 'case')}, {_many(len(project.attributes), 'attribute')}, {_many(project.rated, 'rating')}"
         + (f" by {_many(raters, 'person', 'people')}" if project.rated else " yet")
     )
-    steps = [] if project.rated else [f"fill in {folder / 'ratings.csv'}: a score for each case and person"]
+    ratings = folder / "ratings.csv"
+    steps = [] if project.rated else [f"fill in {ratings}: one score for each case, person and attribute"]
     study = quote(str(folder / "study.yaml"))
     steps += [
         f"venire study plan {study}     shows what the study will ask and cost; spends nothing",

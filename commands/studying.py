@@ -78,7 +78,7 @@ def dstudy(run: Path | str, arm: str | None, attribute: str | None, as_json: boo
 @JSON
 @sheet_option("human")
 def facets(source: Path | str, human: Path | None, output: Path | None, as_json: bool, **options: Any) -> None:  # fmt: skip
-    """Estimate how harsh each juror or person, how hard each attribute and how good each case is, on one scale.
+    """Estimate on one scale how harsh each juror or person is, how hard each attribute is and how good each case is.
 
     Reads a run's ballots or a table of ratings. Raters who share no case with the others are refused.
     """
@@ -233,7 +233,7 @@ def report(
 def whole(
     study: Path, output: Path | str | None, resamples: int, full: bool, as_json: bool, **pace: Any
 ) -> None:
-    """Plan, run and report."""
+    """Plan, run and report a study."""
     session = _session(study, output, pace)
     planned = _plan_with_models(study, session)
     # Imported late: a model that cannot be reached is told at once.

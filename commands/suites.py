@@ -40,7 +40,7 @@ DATA = click.option(
     "--data",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the published files, instead of the suite's data:.",
+    help="Folder of the published files, instead of the folder that the suite file names.",
 )
 OUTPUT = click.option(
     "-o",
@@ -108,7 +108,7 @@ def show_board(tables: list[Table], sentences: list[str]) -> None:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write the board to this folder as a page, JSON and CSV tables.",
+    help="Write the leaderboard to this folder as a page, JSON and CSV tables.",
 )
 @TIES
 @RESAMPLES
@@ -389,7 +389,7 @@ def report(
     required: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Report the board of SUITE from its records.
+    """Report the leaderboard of SUITE from its records.
 
     Shows win rates, macro averages, ranks, costs and failures. Makes no model call.
     """
@@ -423,7 +423,7 @@ def report(
     "--survey",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="CSV with the columns person,node,parent: where people would place each node.",
+    help="CSV with the columns person,node,parent that says where people would place each node of the taxonomy.",
 )
 @DATA
 @JSON
@@ -465,7 +465,10 @@ def coverage(
     help="Jury that judges the references: a file, or a name from `venire juries`.",
 )
 @click.option(
-    "--rubric", default="gold-answer", show_default=True, help="A rubric whose first attribute is yes or no."
+    "--rubric",
+    default="gold-answer",
+    show_default=True,
+    help="Rubric for judging the references; its first attribute must be yes or no.",
 )
 @click.option("--scenario", "scenarios", multiple=True, help="Only these scenarios (default: all).")
 @MODEL

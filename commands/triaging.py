@@ -151,7 +151,8 @@ def _export_first(
     ratings = list(read_ratings(human)) if human else []
     export_run(run, to, output, sys.stdout, None, arm=docket.arm, picked=reasons_by_case, ratings=ratings)
     destination = "" if output is None else f" written to {output}"
-    say(f"{len(first_cases)} of {len(docket.cases)} cases{destination}, most urgent first", err=True)
+    all_cases = docket.cases
+    say(f"{len(first_cases)} of {len(all_cases)} cases{destination}, most urgent first", err=True)
 
 
 def _draw(
@@ -188,6 +189,7 @@ def _draw(
     elif output is None:
         click.echo(draw.to_csv(index=False), nl=False)
     else:
+        all_cases = verdicts.of(chosen_arm.name, question)
         say(
-            f"{len(draw)} of {len(verdicts.of(chosen_arm.name, question))} cases were drawn for people to label; after that, run: venire estimate {run} --human LABELS --draw {output}"
+            f"{len(draw)} of {len(all_cases)} cases were drawn for people to label; when they have labels, run: venire estimate {run} --human LABELS --draw {output}"
         )

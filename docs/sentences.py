@@ -17,12 +17,17 @@ KINDS = {
     "Labels and parts": "Titles, column names and parts that stand within a longer sentence.",
 }
 _SENT_TO_MODELS = re.compile(
-    r"agents/(embedded|lenses|instructions|prompting|answers)|evals/training|planting"
+    r"agents/(embedded|lenses|instructions|prompting|answers)|evals/training|planting|clients/scripted|magentic_chat"
+    r"|You are an advocate|You hold no|honest case against|moved_by is empty|tells the verifier|The jurors differ|exhibits"
+    r"|argue against the score everyone gave|median \{middle\}"
 )
 _NOT_WORDS = re.compile(
-    r"SELECT|INSERT|CREATE|DELETE|UPDATE|PRAGMA|PRIMARY KEY|\\|<[a-z]+[ >]|\w/\w+;|device-width|default-src"
+    r"SELECT|INSERT|CREATE|DELETE|UPDATE|PRAGMA|PRIMARY KEY|WHERE |IS NULL| = \?|SET \w+ |prompt, completion, cached"
+    r"|\\|<[a-z]+[ >]|\w/\w+;|device-width|default-src|sans-serif|fontname|\w=\"|\": \"|^import |\w\|\w"
 )
-_PART = re.compile(r"^[^\w{\"'(]|^(and|or|of|in|but|with|which) |( the| of| a| and| or|,|:|\()$")
+_PART = re.compile(
+    r"^[^\w{\"'(]|^(and|or|of|in|but|with|which) |( the| of| a| and| or|,|:|\()$|^1 .* (\+--|count|code) "
+)
 
 
 def sentences_page() -> str:
@@ -77,7 +82,7 @@ def _texts(tree: ast.Module, path: str) -> Iterator[tuple[str, str]]:
             or _NOT_WORDS.search(sentence)
         ):
             continue
-        if kind in ("Errors", "Help") or not _SENT_TO_MODELS.search(path):
+        if kind in ("Errors", "Help") or not _SENT_TO_MODELS.search(f"{path}: {sentence}"):
             yield kind, sentence
 
 

@@ -240,7 +240,7 @@ def models_asked(jury: Jury) -> list[ModelSettings]:
 
 NAME_A_MODEL = (
     "give --model NAME (model= in Python, --venire-model in pytest, model: in a study or optimisation file), "
-    "or write model: NAME at the seat in the jury file; for trying things out, use the small embedded model: --model local"
+    "or write model: NAME at the seat in the jury file; to try things out, use the small embedded model: --model local"
 )
 
 
@@ -317,7 +317,10 @@ def refuse_unreadable(cases: Iterable[Case], rubric: Rubric, jury: Jury, court: 
         found = {juror.name: juror.overflow(words) for juror in jurors}
         if None in found.values():
             return
-        why = why or f"{jury.name}: no seat can read case {case.id!r}: {next(iter(found.values()))}"
+        why = (
+            why
+            or f"{jury.name}: no juror's model can read the case {case.id!r}: {next(iter(found.values()))}"
+        )
     if why:
         raise VenireError(
             why,

@@ -70,7 +70,10 @@ def case_from(texts: Sequence[str]) -> Case:
 
 def jury_description(jury: Jury, rubric: Rubric) -> str:
     """What the jury is for, as other agents are told."""
-    return jury.description or f"a jury of {len(jury.seats)} that judges a text by the rubric {rubric.name}"
+    return (
+        jury.description
+        or f"a jury that judges a text by the rubric {rubric.name} (jurors: {len(jury.seats)})"
+    )
 
 
 def entry_text(entry: Entry) -> str:

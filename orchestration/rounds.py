@@ -268,8 +268,9 @@ def effects_text(effects: Sequence[Effect]) -> str:
     for effect in effects:
         moved = ", ".join(f"{name} to {value}" for name, value in effect.moved.items())
         lines.append(
-            f"{effect.attribute}: everyone gave {effect.agreed}; {effect.challenger} argued against it; "
-            + (f"moved: {moved}" if moved else "no juror moved")
+            f"{effect.attribute}: every juror gave {effect.agreed}; {effect.challenger} argued against this score; then these jurors moved: {moved}"
+            if moved
+            else f"{effect.attribute}: every juror gave {effect.agreed}; {effect.challenger} argued against this score, and no juror moved"
         )
     return "\n".join(lines)
 

@@ -373,7 +373,9 @@ def stop_gently(
         again = (
             "press Ctrl-C again to stop at once" if number == signal.SIGINT else f"stopped by {number.name}"
         )
-        say(f"finishing the calls that were already sent; {again}; to resume, run the same command again")
+        say(
+            f"stopping: the calls that were already sent are being finished ({again}); to resume, run the same command again"
+        )
 
     try:
         with on_ending_signal(interrupt):

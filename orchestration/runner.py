@@ -168,7 +168,7 @@ async def _add_arm(
     if before is None or before.id == number:
         return _Arm(number, jury, None)
     for part in manifest_changes(before.manifest, now):
-        tell(f"{jury.name}: {part} since this run began; its cases will be judged again")
+        tell(f"{jury.name}: {part} since this run began; the arm's cases will be judged again")
     return _Arm(number, jury, before.id)
 
 

@@ -14,8 +14,8 @@ from ..rubrics.scale import Value
 from .transcript import Cast, Ledger, Standing, Stop, Transcript
 
 Condition = Callable[[Transcript], Stop | None]
-NO_QUORUM = "no attribute has enough votes for a quorum"
-SOME_QUORUM = "not every attribute has enough votes for a quorum"
+NO_QUORUM = "too few jurors voted: no attribute has as many votes as the jury's quorum requires"
+SOME_QUORUM = "too few jurors voted: some attributes have fewer votes than the jury's quorum requires"
 
 
 def limits_of(jury: Jury, rubric: Rubric, *, replans: bool = False) -> Condition:

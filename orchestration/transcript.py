@@ -148,7 +148,7 @@ class Extracted(_Entry):
     def summary(self) -> str:
         """What was found, in a few words that are all this program's own."""
         if self.failed is not None:
-            return f"could not list the claims of the {self.of}, because of: {self.failed}"
+            return f"could not list the claims of the {self.of} ({self.failed})"
         return f"lists {len(self.claims)} claims of the {self.of}"
 
     @property

@@ -302,7 +302,7 @@ def _outcome(standing: Mapping[str, Standing], tally: Tally, count: Count, trans
         too_few = (
             "no juror voted"
             if jury.quorum == 1
-            else f"too few votes for a quorum: {len(tally.cast)} of the {jury.quorum} that are needed"
+            else f"too few jurors voted: {len(tally.cast)} of the {jury.quorum} that are needed"
         )
         absent = _absences(transcript, tally)
         return _hung_outcome(

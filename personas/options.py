@@ -337,10 +337,12 @@ def refuse_unused_replans(limits: Limits, protocol: str) -> None:
         return
     found: _Optioned = registered_plugins(PROTOCOLS)[protocol].load()
     if not found.replans:
-        why = f"no orchestrator asks new questions under {protocol}"
+        why = f"under the protocol {protocol}, no orchestrator asks new questions"
     elif not limits.max_stalls:
-        why = "new questions are asked when max_stalls would stop the jury, but it " + (
-            "stops after round one" if limits.max_stalls == 0 else "is not set"
+        why = (
+            "max_replans asks new questions when max_stalls would stop the jury, but max_stalls is 0, which stops it after round one"
+            if limits.max_stalls == 0
+            else "max_replans asks new questions when max_stalls would stop the jury, but max_stalls is not set"
         )
     else:
         return

@@ -136,7 +136,7 @@ def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
         return ""
     count, ids = sum(strangers.values()), list(strangers)
     and_more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    note = f"{count} claim{'' if count == 1 else 's'} left out, which belong{'s' if count == 1 else ''} to no case here: {', '.join(ids[:_NAMED])}{and_more}"
+    note = f"claims left out, because no case here has the id that they name: {count} (ids: {', '.join(ids[:_NAMED])}{and_more})"
     if len(strangers) == len(claims):
         raise InvalidFile(
             f"{path}: none of its claims belongs to a case here: {note}",

@@ -51,7 +51,7 @@ def files_remedy(otherwise: str, error: OSError | None = None) -> str:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as problem:
         if problem.errno in (errno.EMFILE, errno.ENFILE):
-            return "no file descriptors are left: raise their number with `ulimit -n`, or lower --in-flight, and run again"
+            return "too many files and connections are open: raise the limit with `ulimit -n`, or lower --in-flight, and run again"
     return otherwise
 
 

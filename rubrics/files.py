@@ -94,7 +94,7 @@ def read_json(path: Path) -> Any:
         raise InvalidFile(
             f"{path}: more than {MOST_VALUES:,} values", remedy="write fewer values into one file"
         )
-    return json_value(text, str(path), "check how it was written")
+    return json_value(text, str(path), "check how the file was written")
 
 
 def json_value(text: str, where: str, remedy: str) -> Any:
@@ -109,16 +109,19 @@ def json_value(text: str, where: str, remedy: str) -> Any:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         problem = f"{error.msg} at {line}column {error.colno}"
     except RecursionError:
-        problem, remedy = f"nested more than {DEEPEST} levels deep", "nest it less deeply"
+        problem, remedy = f"the values are nested more than {DEEPEST} levels deep", "nest them less deeply"
     except UnicodeEncodeError:
-        problem, remedy = "half of a surrogate pair", "write the characters directly, in UTF-8"
+        problem, remedy = (
+            "half of a surrogate pair",
+            "write every character itself in UTF-8, not as an escape such as \\ud83d",
+        )
     except _RepeatedKey as error:
         problem, remedy = (
             f"the key {str(error)[:60]!r} appears more than once in one object",
             "keep one of them",
         )
     except ValueError as error:
-        problem, remedy = str(error), "write a smaller number, or quote it"
+        problem, remedy = str(error), "write a smaller number, or put the number in quotes"
     else:
         return value
     raise InvalidFile(f"{where}: not valid JSON: {problem}", remedy=remedy) from None
@@ -152,10 +155,10 @@ def _depth(value: Any) -> int:
 
 
 def near_column(column: str, found: Iterable[str]) -> str:
-    """'is it ...? ' when a column with nearly that name stands in the file; otherwise nothing."""
+    """'did you mean ...? ' when a column with nearly that name stands in the file; otherwise nothing."""
     names = [name for name in islice(found, _COMPARED) if isinstance(name, str) and name != column]
     close = difflib.get_close_matches(column, names, n=1, cutoff=0.5)
-    return f"is it {close[0]!r}? " if close else ""
+    return f"did you mean {close[0]!r}? " if close else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

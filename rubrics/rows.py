@@ -187,7 +187,7 @@ def _check_header(place: str, header: Sequence[str], required: tuple[str, ...], 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with open_file(path, "name a .jsonl or .csv file in it") as handle:
+    with open_file(path, "give the name of a .jsonl or .csv file in this folder") as handle:
         for number in count(1):
             raw = handle.readline(LARGEST_ROW + 1)
             if not raw:
@@ -202,7 +202,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a CSV file in UTF-8, or in what spreadsheets write in its place: UTF-16, Windows-1252. That is said on stderr."""
-    with open_file(path, "name a .jsonl or .csv file in it") as handle:
+    with open_file(path, "give the name of a .jsonl or .csv file in this folder") as handle:
         start = handle.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in start[:2]:
         encoding = (
@@ -215,7 +215,7 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, str]]:
         return
     beyond_ascii = False
     """Whether a line before had other characters in valid UTF-8: then bytes that are not are broken, and no other encoding."""
-    with open_file(path, "name a .jsonl or .csv file in it") as handle:
+    with open_file(path, "give the name of a .jsonl or .csv file in this folder") as handle:
         for number in count(1):
             raw = handle.readline(LARGEST_ROW + 1)
             if not raw:
@@ -229,13 +229,15 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, str]]:
                     raise broken_utf8(path, number) from None
                 break
             beyond_ascii = beyond_ascii or not raw.removeprefix(BOM_UTF8).isascii()
-    print(f"{path}: read as Windows-1252, since line {number} is not UTF-8", file=sys.stderr)
+    print(
+        f"{path}: the file is read as Windows-1252, because line {number} is not valid UTF-8", file=sys.stderr
+    )
     yield from ((at, line) for at, line in _decoded_lines(path, "cp1252") if at >= number)
 
 
 def _decoded_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     with (
-        open_file(path, "name a .jsonl or .csv file in it") as handle,
+        open_file(path, "give the name of a .jsonl or .csv file in this folder") as handle,
         TextIOWrapper(
             handle, encoding, errors="strict" if encoding.startswith("utf") else "replace", newline=""
         ) as text,

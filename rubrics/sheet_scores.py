@@ -148,9 +148,9 @@ def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Sequ
             score = score_of(cell, _MOST_PERCENT if ends else most)
             if score is None or (ends and not ends[0] <= score <= ends[1]):
                 why = (
-                    f"outside the scale from {ends[0]} to {ends[1]}" if ends and score is not None
-                    else "not a number" if not cell.lstrip("-+−")[:1].isdigit()
-                    else "not a single score on a small scale"
+                    f"it is outside the scale from {ends[0]} to {ends[1]}" if ends and score is not None
+                    else "it is not a number" if not cell.lstrip("-+−")[:1].isdigit()
+                    else "it is not a single score on a small scale"
                 )  # fmt: skip
                 notes.append(f"line {line}, {column!r}: {cell!r} is left out: {why}")
                 score, stray = None, stray + 1

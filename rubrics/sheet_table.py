@@ -30,7 +30,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
         place for place, number in enumerate(filled) if number >= min(2, usual) and 2 * number >= usual
     )
     notes = [
-        f"line {line}: skipped, because it is above the header: {' '.join(filter(None, cells))[:60]}"
+        f"line {line} is skipped, because it is above the header: {' '.join(filter(None, cells))[:60]}"
         for line, cells in rows[:top]
     ]
     (_, names), body = rows[top], rows[top + 1 :]
@@ -39,7 +39,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
         notes[-1] = f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}"
     if len(body) > 1 and any(cell.startswith('{"ImportId"') for cell in body[1][1]):
         notes.append(
-            f"lines {body[0][0]} and {body[1][0]}: skipped, because Qualtrics puts there what its columns are"
+            f"lines {body[0][0]} and {body[1][0]} are skipped, because Qualtrics describes its columns there"
         )
         body = body[2:]
     if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:4]]):
@@ -86,7 +86,7 @@ def _without_totals(
             break
         rows.pop()
         notes.append(
-            f"line {line}: left out, because it is computed from the rows above: {' '.join(filter(None, cells))[:60]}"
+            f"line {line} is left out, because it is computed from the rows above: {' '.join(filter(None, cells))[:60]}"
         )
     return rows, notes[::-1]
 

@@ -23,8 +23,8 @@ MOST_CHARACTERS = 4 * 2**20
 """Characters of all values, those of an alias counted each time."""
 _LISTED = 30
 """Errors that are told of one file."""
-_TOO_DEEP = f"nested more than {DEEPEST} levels deep"
-_TOO_LARGE = f"more than {MOST_NODES:,} values or {MOST_CHARACTERS:,} characters, with aliases written out"
+_TOO_DEEP = f"the values are nested more than {DEEPEST} levels deep"
+_TOO_LARGE = f"the file has more than {MOST_NODES:,} values or {MOST_CHARACTERS:,} characters, if its aliases are written out"
 _CORE = "tag:yaml.org,2002:"
 _COLLECTIONS = {f"{_CORE}map", f"{_CORE}seq"}
 _SCALARS = {f"{_CORE}{name}" for name in ("str", "int", "float", "bool", "null")}
@@ -360,7 +360,9 @@ class _Plain:
 
     def _unknown_tag(self, node: yaml.Node) -> InvalidFile:
         tag = node.tag.replace(_CORE, "!!")
-        return self._error(node, f"the tag {tag[:80]!r} is not allowed in these files", "remove the tag")
+        return self._error(
+            node, f"the tag {tag[:80]!r} is not allowed in this program's YAML files", "remove the tag"
+        )
 
     def _error(self, node: yaml.Node, problem: str, remedy: str) -> InvalidFile:
         return InvalidFile(f"{self._path}:{node.start_mark.line + 1}: {problem}", remedy=remedy)

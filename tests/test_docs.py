@@ -124,7 +124,7 @@ def test_the_excerpt_in_the_readme_is_what_show_prints(
     (command, *told), *_ = [text.splitlines() for kind, text in blocks("README.md") if kind == "console"]
     replayed = venire(*shlex.split(command.removeprefix("$ venire ")), cwd=tmp_path)
     assert told == [line for line in replayed.stdout.splitlines() if line.startswith(("first", "verdict "))]
-    assert "0 are new" in replayed.stderr
+    assert "0 calls are new" in replayed.stderr
 
 
 def test_the_page_on_replays_does_and_says_what_it_shows(

@@ -216,7 +216,10 @@ class FolderInspector:
         }  # fmt: skip
         furthest = sorted(apart, key=lambda case: (-max(map(abs, apart[case].values()), default=0.0), case))
         scores = [each for case in apart.values() for each in case.values()]
-        told = f"{len(apart):,} cases scored in both runs; {scores.count(0.0):,} of {len(scores):,} scores are the same"
+        same = scores.count(0.0)
+        told = (
+            f"{len(apart):,} cases were scored in both runs; {same:,} of {len(scores):,} scores are the same"
+        )
         rows = [
             [
                 element("a", {"href": _address(one, two, id=case)}, shorten(case, 60)),

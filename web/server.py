@@ -351,7 +351,7 @@ class Inspector:
         elif not known.told_of:
             told = "The number of independent votes that each jury is worth is being computed, and appears here when it is ready."
         elif known.told_of < scored:
-            told = "More cases have been judged since the figures below were computed. They are being computed again."
+            told = "More cases have been judged since the figures below were computed. The figures are being computed again."
         return element("section", {"data-live": "people"}, main), element(
             "section",
             {"data-live": "worth"},

@@ -21,7 +21,7 @@ def connect(settings: ModelSettings) -> ModelClient:
         MissingExtra(
             "agent-framework/ models need Agent Framework", remedy="pip install 'venire[agent-framework]'"
         ),
-        remedy="write it as agent-framework/MODULE:FUNCTION",
+        remedy="write the model as agent-framework/MODULE:FUNCTION",
     )
     return FrameworkAgentClient((settings.model or "").partition("/")[2], make)
 

@@ -211,7 +211,7 @@ def connect(settings: ModelSettings) -> ModelClient:
             settings,
             "autogen_agentchat",
             MissingExtra("autogen/ models need AutoGen", remedy="pip install 'venire[autogen]'"),
-            remedy="write it as autogen/MODULE:FUNCTION, or autogen/FILE.yaml for a model client",
+            remedy="write the model as autogen/MODULE:FUNCTION, or as autogen/FILE.yaml for a model client",
         ),
     )
 

@@ -100,7 +100,7 @@ class BatchClient(ModelClient):
         waiting = [answer for _, answer in self._waiting.values()]
         if self._out:
             self._settings.say(
-                f"{len(self._out)} requests are waiting in batches at the provider: run the same command to collect them"
+                f"{len(self._out)} requests are still in batches at the provider; to collect their answers, run the same command again"
             )
         for answer in [*waiting, *self._out.values()]:
             if not answer.done():
@@ -136,13 +136,17 @@ class BatchClient(ModelClient):
         self._out |= answers
 
         async def settle() -> None:
-            failure: Exception = TransientFailure("the batch came back without this answer")
+            failure: Exception = TransientFailure(
+                "the provider returned the batch without an answer to this request"
+            )
             try:
                 await work
             except (ModelFailure, VenireError) as error:
                 failure = error
             except (LookupError, TypeError, ValueError) as error:
-                failure = TransientFailure(f"an answer about a batch cannot be read: {type(error).__name__}")
+                failure = TransientFailure(
+                    f"the provider's answer about a batch cannot be read ({type(error).__name__})"
+                )
             finally:
                 for name, answer in answers.items():
                     self._out.pop(name, None)
@@ -177,12 +181,16 @@ class BatchClient(ModelClient):
         if batch is None:
             await self._send(part)
         else:
-            self._settings.say(f"collecting a batch of {len(noted['requests'])} requests sent earlier")
+            self._settings.say(
+                f"collecting the answers of a batch of {len(noted['requests'])} requests that was sent earlier"
+            )
             await self._wait(batch, part)
 
     async def _wait(self, batch: str, part: Waiting) -> None:
         started = time.monotonic()
-        self._settings.say(f"a batch of {len(part)} request{'s' if len(part) > 1 else ''} is at the provider")
+        self._settings.say(
+            f"a batch of {len(part)} request{'s' if len(part) > 1 else ''} was sent to the provider; waiting for the answers"
+        )
         await self._provider.until_ended(batch, self._settings.poll)
         seconds = (time.monotonic() - started) / max(1, len(part))
         results = await self._provider.results(batch)
@@ -199,7 +207,7 @@ class BatchClient(ModelClient):
             except Exception as error:
                 # Whatever one result holds, the others of its batch are paid for and are used.
                 part[name][1].set_exception(
-                    TransientFailure(f"a result that cannot be read: {type(error).__name__}")
+                    TransientFailure(f"the batch holds a result that cannot be read ({type(error).__name__})")
                 )
 
 
@@ -281,7 +289,9 @@ class BatchProvider(ABC):
             return TransientFailure(f"{type(error).__name__}: {error}"[:300])
         if answer.status == 200:
             is_page = "html" in answer.headers.get("Content-Type", "")
-            return TransientFailure("a web page instead of an answer") if is_page else answer
+            return (
+                TransientFailure("the provider sent a web page instead of an answer") if is_page else answer
+            )
         return status_failure(
             answer.status,
             "",

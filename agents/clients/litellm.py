@@ -174,7 +174,7 @@ class LiteLLMClient(ModelClient):
         if isinstance(error, litellm.exceptions.Timeout):
             return TransientFailure(detail, reason="timeout")
         if package := _MISSING_PACKAGE.match(said):
-            return AccessRefused(f"LiteLLM needs the package {package[1]} for it")
+            return AccessRefused(f"LiteLLM needs the package {package[1]} to reach this model")
         if _NO_CREDENTIALS.match(said):
             return AccessRefused(f"no credentials were given: {detail}")
         if isinstance(error, litellm.exceptions.ContentPolicyViolationError) or _filtered(error):

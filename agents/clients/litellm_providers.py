@@ -161,7 +161,7 @@ def provider_of(model: str, *, given_address: bool) -> tuple[str, str]:
     else:
         meant = ""
         problem = f"the model {model!r} names no provider that LiteLLM knows"
-    remedy = "write it as PROVIDER/NAME, for example openai/gpt-4o-mini; or server/NAME with base_url"
+    remedy = "write the model as PROVIDER/NAME, for example openai/gpt-4o-mini; for a server of your own, write server/NAME and set base_url"
     raise ModelUnreachable(problem, remedy=f"{meant} {remedy}".strip())
 
 

@@ -173,7 +173,7 @@ def try_loading(path: Path, adapter: Adapter | None, context: int) -> None:
             timeout=_LOADING + path.stat().st_size / _BYTES_A_SECOND,
             check=False,
         )
-        problem = "" if tried.returncode == 0 else "llama.cpp cannot run it"
+        problem = "" if tried.returncode == 0 else "llama.cpp cannot run this model file"
     except subprocess.TimeoutExpired:
         problem = "llama.cpp did not answer in time"
     if problem:

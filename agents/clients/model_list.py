@@ -297,7 +297,7 @@ def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
     why = str(error) or type(error).__name__
     if isinstance(error, ssl.SSLCertVerificationError):
         why, remedy = (
-            f"its certificate is not trusted ({error.verify_message})",
+            f"the server's certificate is not trusted ({error.verify_message})",
             f"{untrusted_remedy()}, and run again",
         )
     elif isinstance(error, ProxyFailure):
@@ -305,7 +305,7 @@ def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
     elif isinstance(error, TimeoutError):
         why = f"no connection within {CONNECT_SECONDS:g} s"
     elif isinstance(error, socket.gaierror):
-        why = "its host name cannot be resolved"
+        why = "the host name of this address cannot be resolved"
     elif isinstance(error, ConnectionRefusedError):
         why = "connection refused"
     return ModelUnreachable(
@@ -315,12 +315,12 @@ def _dead_address(server: ModelServer, error: OSError) -> ModelUnreachable:
 
 def untrusted_remedy() -> str:
     """What to do about a server, or a proxy that reads along, whose certificate nobody here vouches for."""
-    return "export SSL_CERT_FILE=... with the file of certificates (PEM) that your organisation trusts"
+    return "set the environment variable SSL_CERT_FILE to the file of certificates (PEM) that your organisation trusts"
 
 
 def proxy_remedy() -> str:
     """What to do about a proxy that does not let requests pass."""
-    return "correct HTTPS_PROXY or HTTP_PROXY (http://USER:PASSWORD@HOST:PORT), or name the host in NO_PROXY"
+    return "correct the environment variable HTTPS_PROXY or HTTP_PROXY (http://USER:PASSWORD@HOST:PORT), or name the host in NO_PROXY"
 
 
 def _refused_key(server: ModelServer, status: int) -> ModelUnreachable:

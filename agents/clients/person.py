@@ -17,7 +17,7 @@ from ..desk import Answers, Desk, DeskTask, HeardVote, Parked, TaskSheet, asked_
 from ..model import Context, ModelFailure, Reply, Request, Subject, digest
 from ..model_client import ClientFactory, ModelClient
 
-_UNASKED = "Not asked: its condition is not met."
+_UNASKED = "This question was not asked, because its condition is not met."
 
 
 def connect(settings: ModelSettings) -> PersonClient:

@@ -138,7 +138,9 @@ def _settings_json(sampling: str, repeat: int) -> str:
 def _connection_failure(error: OSError) -> ModelFailure:
     """No answer came: what the user has to put right before any can, or what the next attempt may not meet."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return AccessRefused(f"its certificate is not trusted: {error.verify_message}", untrusted_remedy())
+        return AccessRefused(
+            f"the server's certificate is not trusted: {error.verify_message}", untrusted_remedy()
+        )
     if isinstance(error, ProxyFailure) and error.wants_credentials:
         return AccessRefused(str(error), proxy_remedy())
     return TransientFailure(f"{type(error).__name__}: {error}"[:300])
@@ -153,7 +155,7 @@ def status_failure(status: int, location: str, wanted_wait: str | None, text: st
     """What an answer with another status than 200 means."""
     detail = f"HTTP {status}: {' '.join(text.split())[:300]}"
     if 300 <= status < 400 and location:
-        detail = f"HTTP {status}: the server says to ask {location.partition('?')[0][:300]} instead"
+        detail = f"HTTP {status}: the server redirects requests to {location.partition('?')[0][:300]}"
     if status in BUSY or status >= 500:
         wait = retry_after(wanted_wait)
         return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))

@@ -18,20 +18,20 @@ _WORDS = {
     "moved_by": "What moved you",
     "confidence": "How sure are you?",
     "dispute": "What is disputed",
-    "question": "The question that could settle the dispute",
+    "question": "Which question could settle the dispute?",
     "to": "Who should answer",
     "weighed": "Whose ballots you weighed",
     "finding": "Does the jury agree?",
-    "answering": "Whose argument should be answered",
+    "answering": "Whose argument the others should answer",
 }
 _KEYS = (
     ("1 - 9", "answer the highlighted question"),
     ("x", "answer that the question does not apply"),
-    ("j  k", "go to the next, previous question"),
+    ("j  k", "go to the next or the previous question"),
     ("n", "write a note"),
-    ("e", "use the words selected in a text as evidence"),
+    ("e", "use the words that you selected in a text as evidence"),
     ("Enter", "go to the next case, if every question is answered"),
-    ("←  →", "go to the previous, next case"),
+    ("←  →", "go to the previous or the next case"),
 )
 
 
@@ -195,9 +195,9 @@ def _heading(sheet: TaskSheet) -> str:
     if sheet.kind != "ballot":
         return f"You preside: round {sheet.round}"
     return (
-        "Your vote: read, then vote"
+        "Your vote: read the case, then vote"
         if not sheet.heard and not sheet.own
-        else f"Round {sheet.round}: the others have answered"
+        else f"Round {sheet.round}: the other jurors have answered"
     )
 
 
@@ -378,7 +378,7 @@ def _enumerated_values(schema: Mapping[str, Any]) -> list[Any]:
 def _note(name: str, form: Mapping[str, Any], parts: Mapping[str, Any], *, sitting: bool) -> Html | None:
     if "rationale" not in parts:
         return None
-    label = "Your reason, which the others will read" if sitting else "Note"
+    label = "Your reason, which the other jurors will read" if sitting else "Note"
     note = element(
         "label",
         None,

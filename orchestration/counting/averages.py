@@ -76,12 +76,15 @@ def majority_preference(votes: Sequence[Value]) -> Value:
     return int(nearest[0]) if len(nearest) == 1 else 0
 
 
-mean_rule = Rule("the mean, not rounded", by("mean", mean))
+mean_rule = Rule("the mean of the votes, not rounded", by("mean", mean))
 median_rule = Rule(
-    "the median: the middle vote, or the mean of the two middle votes if their number is even",
+    "the median of the votes: the middle vote, or the mean of the two middle votes if the number of votes is even",
     count_by_median,
 )
 mode_rule = Rule(
-    "the commonest vote; a tie goes to the vote nearest the median, then to the lower one", count_by_mode
+    "the commonest vote; if votes are tied, the one nearest the median, and if that is tied too, the lower one",
+    count_by_mode,
 )
-trimmed_rule = Rule("the mean without the lowest and the highest vote", by("trimmed", trimmed_mean))
+trimmed_rule = Rule(
+    "the mean of the votes without the lowest and the highest vote", by("trimmed", trimmed_mean)
+)

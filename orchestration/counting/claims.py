@@ -105,8 +105,8 @@ class ClaimShares:
         )
         without = f", {self.undecided} without a verdict" if self.undecided else ""
         return (
-            f"{self.supported:g} supported, {self.not_supported:g} not supported, {self.not_addressed:g} not addressed"
-            f"{without} of {self.claims} claims; shares: {shares}"
+            f"{self.claims} claims: {self.supported:g} supported, {self.not_supported:g} not supported, "
+            f"{self.not_addressed:g} not addressed{without}; shares: {shares}"
         )
 
 
@@ -149,7 +149,7 @@ class ClaimFindings:
     def _recall(self) -> Counted:
         if self.against is None:
             of, against = self.options.of, self.options.against
-            why = f"the claims of the {of} were checked against the {against}, but not those of the {against} against the {of}"
+            why = f"the claims of the {of} were checked against the {against}, but the claims of the {against} were not checked against the {of}"
             return Counted(NOT_APPLICABLE, "claims", why)
         if self.why_not or self.why_not_back:
             return _no_count(self.why_not or self.why_not_back)
@@ -236,7 +236,7 @@ def _outcome(claim: Claim, checks: Mapping[str, Check], quorum: int) -> ClaimOut
             claim,
             None,
             checks,
-            f"too few verdicts for a quorum: {len(votes)} of the {quorum} that are needed",
+            f"too few verifiers gave a verdict on this claim: {len(votes)} of the {quorum} that are needed",
         )
     verdict, most = Counter(votes).most_common(1)[0]
     if 2 * most <= len(votes):
@@ -340,7 +340,7 @@ def by_claim(tally: Tally) -> Counted:
 
 
 claims = Rule(
-    "the majority of verifiers decides each claim; the score is a share of the claims, such as those supported",
+    "the majority of verifiers decides each claim; the score is a share of the claims, such as the share that is supported",
     by_claim,
     of_votes=False,
 )

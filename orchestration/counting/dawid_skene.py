@@ -129,6 +129,6 @@ def _maximise(cases: Sequence[_Votes], beliefs: Sequence[_Shares], answers: tupl
 
 
 dawid_skene = Rule(
-    "the likeliest answer, given how often each juror errs; both are estimated together from the whole run",
+    "the likeliest answer, given how often each juror errs; answers and error rates are estimated together from the whole run",
     fit=fit,
 )

@@ -16,7 +16,7 @@ def by_decision(tally: Tally) -> Counted:
     if tally.finding is not None:
         return Counted(tally.finding.value, "decision", tally.finding.rationale)
     if not settled(list(tally.cast.values()), tally.jury.tolerance):
-        return _without_chair(tally, "the jurors did not agree and no one decided")
+        return _without_chair(tally, "the jurors did not agree, and the orchestrator did not decide")
     counted = count_by_median(tally)
     return counted if counted.value is None else counted._replace(method="consensus")
 
@@ -27,7 +27,9 @@ def by_stage(tally: Tally) -> Counted:
         return by_decision(tally)
     rules = tally.jury.escalation
     if not settled(list(tally.cast.values()), max(rules.panel_spread, rules.repeat_range)):
-        return _without_chair(tally, "the panel is split and no one decided")
+        return _without_chair(
+            tally, "the jurors of the panel did not agree, and the orchestrator did not decide"
+        )
     return count_by_median(tally)
 
 

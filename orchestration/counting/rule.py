@@ -85,7 +85,7 @@ def too_few(tally: Tally) -> Counted | None:
     return Counted(
         None,
         "none",
-        f"too few votes for a quorum: {len(tally.votes)} of the {tally.jury.quorum} needed jurors said that the question applies",
+        f"too few jurors said that the question applies: {len(tally.votes)} of the {tally.jury.quorum} that are needed",
     )
 
 

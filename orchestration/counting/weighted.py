@@ -63,6 +63,6 @@ def reliability(run: Sequence[Tally]) -> Mapping[str, float]:
 
 
 weighted = Rule(
-    "the votes, weighted by each juror's reliability: as the jury file says, or by agreement with the other jurors",
+    "the votes weighted by each juror's reliability, which the jury file states or which is the agreement with the other jurors",
     fit=fit,
 )

@@ -200,7 +200,7 @@ class RayExecutor:
     def _lose(self, worker: RemoteWorker) -> None:
         if worker in self._workers:
             self._workers.remove(worker)
-            self._say(f"a worker process on {worker.host} was lost; its cases continue in other processes")
+            self._say(f"a worker process on {worker.host} was lost; other processes continue with its cases")
         worker.end()
 
     def _on_supervisor_done(self, supervisor: asyncio.Task[None]) -> None:

@@ -60,7 +60,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
     if stop.limit is None and cut_short(transcript) and len(voted) < len(brief.rubric.names):
         stop = bench.stop_at("max_turns", SOME_QUORUM if voted else NO_QUORUM)
     elif stop.reason == "consensus" and open_attributes(transcript, brief, bench):
-        stop = Stop(reason="complete", detail="the advocates agreed; the other jurors differ")
+        stop = Stop(reason="complete", detail="the two advocates agreed, but the other jurors differ")
     return await decide_open(transcript, brief, bench, stop)
 
 
@@ -140,12 +140,13 @@ debate = Protocol(
     check=check,
     count="decision",
     orchestrator=True,
-    summary="a high-scoring and a low-scoring advocate argue; the other seats vote; the orchestrator decides",
-    speaks="the two advocates at the same time, in every round; then every other seat votes once",
-    sees="round one: nothing; later: the other side's last argument; the other seats: both last arguments",
-    ends="consensus or complete, stall, stable, turns, rounds, budget or time; the orchestrator decides what is open",
-    calls="at most 2R + (N - 2) + 1; N if all agree at once",
-    steps="at most R + 2; R + 1 if there are only the advocates",
+    summary="one advocate argues for a high score and one for a low score; the other jurors vote; the orchestrator decides",
+    speaks="The two advocates argue at the same time in every round; then every other juror votes once.",
+    sees="An advocate sees only the case in round one, and later the other side's last argument. The other jurors see both last arguments.",
+    ends="Stop reasons: consensus, complete, stall, stable, turns, rounds, budget or time. "
+    "Then the orchestrator decides what is still open.",
+    calls="at most 2R + (N - 2) + 1 calls for N jurors and R rounds; N calls if all agree at once",
+    steps="at most R + 2 steps for R rounds; R + 1 if the two advocates are the only jurors",
     drawing="""
 1  two advocates     argue high and low, blind, at the same time
    +-- each further round, on what divides them

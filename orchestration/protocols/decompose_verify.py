@@ -85,7 +85,9 @@ def _claims_from_file(options: ClaimOptions, case: str, text: NamedText) -> Extr
         text.with_place(claim) for claim in load_claims(options.file).get(case, ()) if claim.of == text.name
     )
     missing = (
-        {} if claims else {"failed": "no_record", "detail": f"{options.file.name} has no claims of this case"}
+        {}
+        if claims
+        else {"failed": "no_record", "detail": f"the file {options.file.name} has no claims of this case"}
     )
     return Extracted.model_validate({"round": 1, "who": CLERK, "of": text.name, "claims": claims, **missing})
 
@@ -253,11 +255,12 @@ decompose_verify = Protocol(
     inputs=inputs,
     count="claims",
     orchestrator=False,
-    summary="one seat lists a text's claims; the others check each against another text",
-    speaks="the extracting seat once for each text; then every other seat about every claim, at the same time",
-    sees="the extractor: its text alone; a verifier: the other text, the claim and the sentence around it",
-    ends="complete when every claim was checked; or if there is no claim, or nothing to check claims against",
-    calls="1 + CV for C claims and V verifiers; 1 + V ceil(C/b) in batches of b; both ways 2 + (C + D)V",
+    summary="one juror lists the claims of a text; the other jurors check each claim against another text",
+    speaks="The extractor lists the claims of each text; then every other juror checks every claim, at the same time.",
+    sees="The extractor sees only its text. A verifier sees the other text, the claim, and the sentence that the claim is from.",
+    ends="The deliberation is complete when every claim was checked, or if there is no claim or no text to check claims against.",
+    calls="1 + CV calls for C claims and V verifiers; 1 + V ceil(C/b) calls if claims are checked in batches of b; "
+    "2 + (C + D)V calls if the D claims of the other text are checked too",
     steps="2",
     drawing="""
 1  the extractor     lists the claims of the text (both ways: of both texts, at the same time)

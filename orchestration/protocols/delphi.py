@@ -80,12 +80,12 @@ delphi = Protocol(
     options=ShotOptions,
     count="median",
     orchestrator=False,
-    summary="anonymous statistics and unsigned reasons between rounds, against conformity; counted",
-    speaks="all jurors at the same time, in every round, on what is not settled",
-    sees="round one: nothing of the others; later: distribution, median, quartiles, range, and unsigned reasons",
-    ends="consensus, stall, stable, turns, rounds, budget or time; then the votes are counted",
-    calls="at most RN; N if all agree at once",
-    steps="at most R",
+    summary="between rounds, jurors see statistics of the votes and reasons without names, which limits conformity; votes are counted",
+    speaks="All jurors vote at the same time in every round, on what is not settled.",
+    sees="In round one a juror sees only the case; later also the distribution, median, quartiles and range of the votes, and reasons without names.",
+    ends="Stop reasons: consensus, stall, stable, turns, rounds, budget or time. Then the votes are counted.",
+    calls="at most RN calls for N jurors and R rounds; N calls if all agree at once",
+    steps="at most R steps for R rounds",
     drawing="""
 1  all N jurors      vote, blind, at the same time
    +-- each further round, on what is not settled

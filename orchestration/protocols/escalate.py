@@ -75,20 +75,20 @@ def unsure_of(transcript: Transcript, rubric: Rubric, jury: Jury) -> dict[str, s
     found = {name: _doubt(standing.get(name, {}), jury) for name in rubric.names}
     for name, doubt in found.items():
         if not doubt and len(standing[name]) < rules.repeats:
-            found[name] = f"the judge answered {len(standing[name])} of {rules.repeats} times"
+            found[name] = f"the single judge gave {len(standing[name])} of {rules.repeats} answers"
     return {name: doubt for name, doubt in found.items() if doubt}
 
 
 def _doubt(held: Mapping[str, Standing], jury: Jury) -> str:
     rules, values = _rules(jury), values_of(held)
     if len(values) < jury.quorum or not values:
-        return f"too few votes for a quorum: {len(values)} of the {jury.quorum} that are needed"
+        return f"too few jurors voted: {len(values)} of the {jury.quorum} that are needed"
     if not settled(values, rules.repeat_range):
-        return f"the judge's answers {', '.join(map(str, values))} differ by more than repeat_range {rules.repeat_range:g}"
+        return f"the single judge's answers ({', '.join(map(str, values))}) differ by more than the repeat_range of {rules.repeat_range:g}"
     said = [h.vote.confidence for h in held.values() if h.vote.confidence]
     lowest = min(said, key=_LEVELS.index, default="low")
     if _LEVELS.index(lowest) < _LEVELS.index(rules.confidence):
-        return f"the judge's confidence is {lowest}, below {rules.confidence}"
+        return f"the single judge's confidence is {lowest}, and {rules.confidence} is required"
     return ""
 
 
@@ -101,9 +101,9 @@ def split_on(transcript: Transcript, asked: Sequence[str], jury: Jury) -> dict[s
         if len(values) >= max(2, jury.quorum) and not settled(values, most):
             apart = spread(values)
             found[name] = (
-                f"the panel's answers are {', '.join(map(str, values))}"
+                f"the panel's votes differ: {', '.join(map(str, values))}"
                 if apart is None
-                else f"the panel's spread is {apart:g}, above panel_spread {most:g}"
+                else f"the panel's votes differ by {apart:g}, which is more than the panel_spread of {most:g}"
             )
     return found
 
@@ -117,8 +117,11 @@ class Savings:
 
     def __str__(self) -> str:
         saved = max(0, self.straight_at_least - self.made)
-        return f"{self.made} calls made; orchestrated would have made at least {self.straight_at_least}: " + (
-            f"at least {saved} saved" if saved else "no saving shown"
+        least = self.straight_at_least
+        return (
+            f"{self.made} calls were made; the protocol orchestrated would have made at least {least}, which saved at least {saved}"
+            if saved
+            else f"{self.made} calls were made; the protocol orchestrated would have made at least {least}, so no saving is shown"
         )
 
 
@@ -153,12 +156,12 @@ escalate = Protocol(
     count="escalated",
     orchestrator=True,
     replans=True,
-    summary="one judge; the panel if the judge is unsure; deliberation if the panel is split",
-    speaks="the first seat k times at once; if it is unsure, every seat; if they are split, as in orchestrated",
-    sees="judge and panel: nothing of the others; in deliberation: as in orchestrated",
-    ends="complete, when nothing is unsure or split; else as orchestrated does, on what the panel is split on",
-    calls="k if the judge is sure; k + N - 1 if the panel is not split; else at most k + RN + R - 1",
-    steps="1, 2, or at most 2R + 1",
+    summary="one judge decides; if it is unsure, a panel votes; if the panel is split, the jury deliberates",
+    speaks="The first juror votes k times; if it is unsure, every juror votes; if they are split, they speak as in the protocol orchestrated.",
+    sees="The judge and the panel see only the case; in the deliberation, jurors see what they see in the protocol orchestrated.",
+    ends="The deliberation is complete when nothing is unsure or split; otherwise it ends as the protocol orchestrated does.",
+    calls="k calls if the judge is sure; k + N - 1 calls if the panel of N jurors is not split; otherwise at most k + RN + R - 1 calls in R rounds",
+    steps="1 step, 2 steps, or at most 2R + 1 steps for R rounds",
     drawing="""
 1  the first seat    votes k times, at the same time, and says how sure it is
    code              same answers, sure enough? decided; the rest goes up

@@ -25,7 +25,7 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
 def check(jury: Jury) -> None:
     """Refuse to begin without Agent Framework."""
     require(
-        "the magentic protocol needs Agent Framework",
+        "the magentic protocol needs Microsoft Agent Framework",
         "agent-framework",
         "agent_framework",
         "agent_framework_orchestrations",
@@ -36,8 +36,8 @@ magentic = replace(
     magentic_one,
     run=run,
     check=check,
-    summary="Microsoft Agent Framework's Magentic workflow, AutoGen's successor, with the same jurors, limits and guards",
-    sees="the orchestrator: all since its last plan; a juror: what it was asked since, and the others' last ballots",
+    summary="the Magentic workflow of Microsoft Agent Framework (AutoGen's successor), with the jurors and limits of the jury file",
+    sees="The orchestrator sees everything since its last plan. A juror sees what it was asked since, and the others' last ballots.",
     drawing=magentic_one.drawing.replace(
         "the plan, what was asked and the others' last ballots ",
         "what it was asked and the others' last ballots        ",

@@ -338,9 +338,13 @@ async def _repair(
     try:
         chat.add(_decision(chat, read_answer(text, shape, final.messages), spent))
     except UnusableAnswer as misread:
-        chat.note("silence", f"the final answer cannot be read: {misread.failure.detail}", spent)
+        chat.note(
+            "silence", f"the orchestrator's final answer cannot be read: {misread.failure.detail}", spent
+        )
         assert chat.stop is not None
-        chat.stop = chat.stop.model_copy(update={"detail": "the final answer could not be read"})
+        chat.stop = chat.stop.model_copy(
+            update={"detail": "the orchestrator's final answer could not be read"}
+        )
 
 
 def _decision(chat: GroupChat, answer: BaseModel, spent: Receipt) -> Decided:
@@ -364,7 +368,7 @@ def _unheard(chat: GroupChat) -> Iterable[Abstained]:
                 juror=seat,
                 round=1,
                 reason="not_called" if satisfied else "limit",
-                detail=f"the deliberation ended before it was called on ({stop})",
+                detail=f"the deliberation ended ({stop}) before this juror was called on",
                 asked=chat.brief.rubric.names,
             )
             yield Abstained(abstention=abstention, round=1, purpose="vote")
@@ -382,14 +386,14 @@ magentic_one = Protocol(
     orchestrator=True,
     replans=True,
     framework=True,
-    summary="AutoGen's own MagenticOneGroupChat with the same jurors and limits: the published arm, its faults guarded",
-    speaks="the orchestrator lists facts and plans; then, over and over, it fills a ledger and one juror it names speaks",
-    sees="the orchestrator: all since its last plan; a juror: the plan, what was asked since, the others' last ballots",
-    ends="complete or consensus when the orchestrator is satisfied; turns, rounds, stall, replans, budget, time or "
-    "orchestrator otherwise; then its final answer decides every attribute",
-    calls="2RN + 4 when the orchestrator is satisfied after R rounds, 2RN + 3 when max_rounds ends it; "
-    "three more for each re-plan",
-    steps="the same: every call waits for the one before",
+    summary="AutoGen's own MagenticOneGroupChat (the published method) with the jurors and limits of the jury file; its known faults are guarded against",
+    speaks="The orchestrator lists facts and plans. Then, again and again, it fills in a ledger and names one juror, who speaks.",
+    sees="The orchestrator sees everything since its last plan. A juror sees the plan, what was asked since, and the others' last ballots.",
+    ends="Stop reasons: complete or consensus (the orchestrator is satisfied), turns, rounds, stall, replans, budget, time or orchestrator. "
+    "Then the orchestrator's final answer decides every attribute.",
+    calls="2RN + 4 calls for N jurors if the orchestrator is satisfied after R rounds; 2RN + 3 calls if max_rounds ends it; "
+    "three more calls for each new plan",
+    steps="as many steps as calls, because every call waits for the one before",
     drawing="""
 1  orchestrator      lists the facts
 2  orchestrator      makes a plan

@@ -53,7 +53,7 @@ async def _moderation(
             disputes=everyone_asked(transcript, [name for name in pending if name in in_dispute]),
             author="code",
             replan=replan,
-            note=f"the moderator said nothing usable ({turn.reason}: {turn.detail})",
+            note=f"the moderator gave no usable answer ({turn.reason}: {turn.detail})",
             saw=saw,
             spent=turn.spent,
             failed=turn.reason,
@@ -70,7 +70,9 @@ async def _moderation(
         author="orchestrator",
         replan=replan,
         declared=tuple(name for name in turn.declared if name not in refused),
-        note=f"declared consensus where the votes show none: {', '.join(refused)}" if refused else "",
+        note=f"the moderator declared consensus, but the votes show none on: {', '.join(refused)}"
+        if refused
+        else "",
         saw=saw,
         spent=turn.spent,
     )
@@ -82,7 +84,7 @@ async def _close(transcript: Transcript, brief: Brief, bench: Bench, stop: Stop)
         turn = await _moderation(transcript, brief, bench, pending, max(1, transcript.rounds))
         transcript = bench.add_entries(transcript, [turn])
     if undeclared := _pending(transcript, brief, bench):
-        detail = f"measured; the moderator did not declare it on {', '.join(undeclared)}"
+        detail = f"the votes show a consensus on {', '.join(undeclared)}, which the moderator did not declare"
         stop = stop.model_copy(update={"detail": "; ".join(filter(None, (stop.detail, detail)))})
     return transcript.with_stop(stop)
 
@@ -93,12 +95,13 @@ moderated = Protocol(
     count="decision",
     orchestrator=True,
     replans=True,
-    summary="a moderator lets jurors answer each other and ends by declaring consensus, which code checks",
-    speaks="all jurors blind; then, each round, the moderator says who answers whom, and they do",
-    sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",
-    ends="consensus declared and measured; or stall, stable, turns, rounds, replans, budget or time, and the moderator decides",
-    calls="at most RN + R, and one for each challenger; N + 1 if all agree at once",
-    steps="at most 2R; 2 if all agree at once",
+    summary="a moderator lets jurors answer each other, and ends by declaring consensus, which the program checks",
+    speaks="All jurors vote blind; then, in each round, the jurors whom the moderator names answer each other.",
+    sees="In round one a juror sees only the case; later also the others' votes and reasons on what is disputed.",
+    ends="Stop reasons: consensus (declared, and in the votes), stall, stable, turns, rounds, replans, budget or time. "
+    "Then the moderator decides.",
+    calls="at most RN + R calls for N jurors and R rounds, and one for each challenger; N + 1 calls if all agree at once",
+    steps="at most 2R steps for R rounds; 2 steps if all agree at once",
     drawing="""
 1  all N jurors      vote, blind, at the same time
    code              an instant extreme is challenged first

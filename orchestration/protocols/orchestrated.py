@@ -55,7 +55,7 @@ async def _ledger(transcript: Transcript, brief: Brief, bench: Bench, in_dispute
     spent_on_it = named.spent
     if isinstance(named, Silence):
         asked = everyone_asked(transcript, in_dispute)
-        note = f"the orchestrator gave no ledger ({named.reason}: {named.detail})"
+        note = f"the orchestrator did not say what is disputed ({named.reason}: {named.detail})"
         return Ledger(
             round=number,
             disputes=asked,
@@ -78,12 +78,13 @@ orchestrated = Protocol(
     count="decision",
     orchestrator=True,
     replans=True,
-    summary="an orchestrator runs rounds; settled attributes are left alone; it decides what stays open",
-    speaks="all jurors blind; then, each round, the orchestrator names the disputes and those it names answer",
-    sees="round one: nothing of the others; later: the others' standing votes and reasons on what is disputed",
-    ends="consensus, stall, stable, turns, rounds, replans, budget or time; then the orchestrator decides what is open",
-    calls="at most RN + R, and one for each challenger; N if all agree at once",
-    steps="at most 2R; 1 if all agree at once",
+    summary="an orchestrator leads rounds on the attributes that are not settled, and decides what stays open",
+    speaks="All jurors vote blind; then, in each round, the orchestrator names the disputes, and the jurors it names answer.",
+    sees="In round one a juror sees only the case; later also the others' votes and reasons on what is disputed.",
+    ends="Stop reasons: consensus, stall, stable, turns, rounds, replans, budget or time. "
+    "Then the orchestrator decides what is still open.",
+    calls="at most RN + R calls for N jurors and R rounds, and one for each challenger; N calls if all agree at once",
+    steps="at most 2R steps for R rounds; 1 step if all agree at once",
     drawing="""
 1  all N jurors      vote, blind, at the same time
    code              all within tolerance? then it ends; an instant extreme is challenged first

@@ -34,11 +34,11 @@ panel = Protocol(
     options=PanelOptions,
     count="mean",
     orchestrator=False,
-    summary="independent jurors, counted",
-    speaks="every juror once, or k times, at the same time",
-    sees="no juror sees the others; worked examples if the jury names them",
-    ends="complete when every seat was heard",
-    calls="N, or kN",
+    summary="the jurors vote independently, and the votes are counted",
+    speaks="Every juror votes once, or k times, at the same time.",
+    sees="A juror sees the case, and worked examples if the jury names them. No juror sees the others' votes.",
+    ends="The deliberation is complete when every juror was asked.",
+    calls="N calls for N jurors; kN calls if each votes k times",
     steps="1",
     drawing="""
 1  all N jurors      vote, blind, at the same time

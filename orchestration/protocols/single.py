@@ -30,11 +30,11 @@ single = Protocol(
     options=SingleOptions,
     count="median",
     orchestrator=False,
-    summary="one judge, zero- or few-shot, k repeats, the median of them",
-    speaks="the first seat, k times at once",
-    sees="the case, and worked examples if the jury names them",
-    ends="complete when all repeats were made",
-    calls="k",
+    summary="one judge votes k times, with or without worked examples; the verdict is the median",
+    speaks="The first juror votes k times, at the same time.",
+    sees="The judge sees the case, and worked examples if the jury names them.",
+    ends="The deliberation is complete when the judge was asked k times.",
+    calls="k calls for k repeats",
     steps="1",
     drawing="""
 1  the first seat    votes k times, at the same time

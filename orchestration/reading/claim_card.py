@@ -200,7 +200,7 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
     yield _claims_table(card.claims, f"claims of the {card.options.of}")
     if card.omitted:
         yield Text(
-            f"\nomissions: claims of the {card.options.against} that the {card.options.of} leaves out or contradicts",
+            f"\nomissions (claims of the {card.options.against} that the {card.options.of} leaves out or contradicts)",
             "bold",
         )
         for outcome in card.omitted:
@@ -210,7 +210,7 @@ def _parts(card: ClaimCard) -> Iterator[RenderableType]:
                 (f"  {claim_verdict_words(outcome.verdict)}", "yellow"),
             )  # fmt: skip
     elif card.back:
-        yield Text(f"\nthe {card.options.of} leaves out no claim of the {card.options.against}", "green")
+        yield Text(f"\nno claim of the {card.options.against} is left out of the {card.options.of}", "green")
     yield from _shares(card)
     yield from people_lines(card.people)
 

@@ -77,7 +77,7 @@ def sealed_note(store: Store) -> str:
     if not number:
         return ""
     cases = f"{number} case{' is' if number == 1 else 's are'}"
-    return f"{cases} left out: votes are hidden until every person on the jury has cast a first, blind vote"
+    return f"{cases} left out, because votes stay hidden until every person on the jury has cast a first, blind vote"
 
 
 def learned_count(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:

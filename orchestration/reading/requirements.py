@@ -65,7 +65,7 @@ class Requirement:
             return f"{self}: hung, {outcome.why}"
         value = outcome.value if outcome is not None else verdict.derived.get(self.name)
         if value is None:
-            return f"{self}: no score, because an attribute that it is computed from has none"
+            return f"{self}: there is no score, because an attribute that the score is computed from has none"
         return None if self._met(value) else f"{self}: it is {_value_text(value)}"
 
     def _met(self, value: Value) -> bool:

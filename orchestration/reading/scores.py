@@ -59,7 +59,7 @@ def report(folder: Location, console: Console | None, out: TextIO, *, unreached:
                     soft_wrap=True,
                 )
             for (seat, model), answers in total.alternates.most_common():
-                sentence = f"{safe(name)}: answers by the alternate model {safe(model)} in place of {safe(seat)}'s own model: {answers}"
+                sentence = f"{safe(name)}: the alternate model {safe(model)} gave {answers} of {safe(seat)}'s answers, in place of the seat's own model"
                 console.print(sentence, soft_wrap=True)
         if note := sealed_note(store):
             console.print(note, soft_wrap=True)

@@ -119,8 +119,8 @@ def show(
     for part in _parts(verdict, found, pair):
         console.print(part)
     if pair is not None:
-        one, other = map(safe, pair.sides)
-        console.print(Text(f"output A is by {one}, output B by {other}", "dim"))
+        system_a, system_b = map(safe, pair.sides)
+        console.print(Text(f"output A is by {system_a}, output B is by {system_b}", "dim"))
 
 
 def _texts(verdict: Verdict, exhibits: Sequence[Exhibit], *, compared: bool) -> Group:

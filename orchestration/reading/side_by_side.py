@@ -245,7 +245,7 @@ def _parts(pair: SideBySide) -> Iterator[RenderableType]:
             ("verdict ", "dim"), f"{name}: ", (before, "bold"), " would have been ", (after, "bold yellow")
         )
     if not changed:
-        yield Text("every verdict is the same in both arms", "green")
+        yield Text("every verdict of the replay is the same as in the original deliberation", "green")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("round", "seat", "attribute", "parent", "replay"):
         table.add_column(column, overflow="fold")

@@ -175,7 +175,7 @@ def show_status(found: Status, console: Console) -> None:
     for line in unreached_lines(found.unreached):
         console.print(line, soft_wrap=True)
     if found.redacted:
-        console.print("this run is redacted: its texts are not stored")
+        console.print("this run was made with --redact: the texts of cases and jurors are not stored")
 
 
 def _span(seconds: float) -> str:
@@ -210,7 +210,7 @@ class UnreachedModel:
     def __str__(self) -> str:
         seats = ", ".join(self.seats)
         number = f"{self.cases} case{'s' if self.cases > 1 else ''}"
-        return f"{self.model} ({seats} of {self.arm}) was not reached for {number}: {self.why}"
+        return f"the model {self.model} ({seats} of {self.arm}) could not be reached for {number}: {self.why}"
 
 
 def unreached_models(store: Store) -> list[UnreachedModel]:
@@ -251,7 +251,7 @@ def unreached_lines(models: Sequence[UnreachedModel]) -> Iterator[Text]:
     if len(models) > _SHOWN:
         yield Text(f"and {len(models) - _SHOWN} more models", "red")
     if models:
-        yield Text("to ask them again, run the same venire run command with --retry", "bold")
+        yield Text("to ask these models again, run the same venire run command with --retry", "bold")
 
 
 def _failures(transcript: Transcript) -> Iterator[tuple[str, str]]:

@@ -221,7 +221,7 @@ def _arm(name: str, census: Census) -> RenderableType:
     ]
     for title, shares, form in (
         (
-            "attributes that split the jury (spread of first votes, as a share of the scale)",
+            "attributes on which jurors differ (spread of first votes, as a share of the scale)",
             census.splits(),
             ".2f",
         ),
@@ -232,7 +232,11 @@ def _arm(name: str, census: Census) -> RenderableType:
         ),
         ("the same, by persona", census.leanings("persona"), "+.2f"),
         ("the same, by model", census.leanings("model"), "+.2f"),
-        ("how often other jurors moved towards this juror after reading it", census.persuaders(), ".1f"),
+        (
+            "how often other jurors moved towards this juror's score after reading its vote",
+            census.persuaders(),
+            ".1f",
+        ),
         (
             "how often each juror moved to the majority without new evidence (share of the times it was outnumbered)",
             census.conformers(),

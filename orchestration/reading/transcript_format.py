@@ -196,7 +196,9 @@ async def _save(deliberations: Iterable[SavedDeliberation], run: Path) -> None:
             transcript = saved.transcript
             if transcript.stop is None:
                 transcript = transcript.with_stop(
-                    Stop(reason="complete", detail="the imported file does not say why it ended")
+                    Stop(
+                        reason="complete", detail="the imported file does not say why the deliberation ended"
+                    )
                 )
             await store.add(arms[mark], case, case_fingerprint(case), transcript, position=position)
     finally:

@@ -115,7 +115,7 @@ class NoRun(VenireError):
 
 
 def no_run(
-    place: object, *, remedy: str = "give the directory that you named with -o in venire run"
+    place: object, *, remedy: str = "give the directory that was named with -o when venire run made the run"
 ) -> NoRun:
     """The error that names the place."""
     return NoRun(f"{place}: there is no run", remedy=remedy)

@@ -160,7 +160,7 @@ def _other_changes(before: Manifest, now: Manifest) -> Iterator[str]:
         ("pair_prompts", "the prompts for pairs"),
         ("protocol_prompts", "the protocol's own prompts"),
         ("examples", "the worked examples"),
-        ("inputs", "a file named in the protocol's options"),
+        ("inputs", "a file that the protocol's options name"),
     ):
         if before.get(part, "") != now.get(part, ""):
             yield f"{what} changed"

@@ -51,14 +51,16 @@ class ReplayPlan:
         share = f" ({self.reused / total:.0%})" if total else ""
         more = self.new_in_other_words
         worded = (
-            f", {more} if those jurors give the same scores with other reasons" if more != self.new else ""
+            f", or {count_words(more, 'call')} if those jurors give the same scores with other reasons"
+            if more != self.new
+            else ""
         )
         who = " and ".join(self.changed_seats)
         unknown = f"; this is a forecast: it is unknown what {who} will say, and the jury may agree earlier or later than before"
         people = "".join(f"; {name} is a person, and is not asked again" for name in self.left_out)
         return (
-            f"{count_words(self.deliberations, 'deliberation')}: {self.reused} of {total} calls are answered by the record{share}; "
-            f"{self.new} {'is' if self.new == 1 else 'are'} new if jurors answer as they did before{worded}{unknown if who else ''}{people}"
+            f"{count_words(self.deliberations, 'deliberation')}: {self.reused} of {total} calls are answered from the record{share}; "
+            f"{count_words(self.new, 'call')} {'is' if self.new == 1 else 'are'} new if jurors answer as they did before{worded}{unknown if who else ''}{people}"
         )
 
 

@@ -127,11 +127,11 @@ def test_a_case_that_no_seat_can_read_is_an_error_before_any_call(rubric: Rubric
     case = Case(id="huge", source=("word " * 5000,), output="Short.")
     with (
         ProviderServer(jury_of({"a": 4})) as server,
-        pytest.raises(VenireError, match="no seat can read") as told,
+        pytest.raises(VenireError, match="no juror's model can read") as told,
     ):
         deliberate_sync(case, rubric, narrow(server.url, "a", context=4000, protocol="panel"))
 
-    assert "the model reads 4000" in told.value.problem
+    assert "the model reads only 4000" in told.value.problem
     assert "context: TOKENS" in told.value.remedy
     assert server.calls == []
 
@@ -171,7 +171,7 @@ def test_in_a_run_the_long_case_is_an_abstention_and_a_run_of_nothing_else_is_re
         run_session(RunSession(cases, rubric, [jury], folder), Console(file=io.StringIO()), quiet=True)
         return folder
 
-    with pytest.raises(VenireError, match="no seat can read case 'long'"):
+    with pytest.raises(VenireError, match="no juror's model can read the case 'long'"):
         held(long)
     assert not (tmp_path / "run1").exists()
     out = io.StringIO()

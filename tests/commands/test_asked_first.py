@@ -167,7 +167,7 @@ def test_a_study_that_lacks_a_model_exits_4_and_is_mended_by_retry(tmp_path: Pat
         again = venire("study", "run", study, "--retry", "--json", cwd=tmp_path)
 
     assert first.returncode == 4
-    assert "server/a (a of bench) was not reached for 1 case: HTTP 403" in first.stderr
+    assert "the model server/a (a of bench) could not be reached for 1 case: HTTP 403" in first.stderr
     assert json.loads(first.stdout)["unreached"][0]["model"] == "server/a"
     assert (again.returncode, json.loads(again.stdout)["unreached"]) == (0, [])
 
@@ -186,7 +186,7 @@ def test_status_and_show_name_the_models_that_were_not_reached(tmp_path: Path) -
 
     with ProviderServer(answer) as server:
         venire(*write_run(tmp_path, server.url, quorum=3), cwd=tmp_path)
-    expected = "server/a (a of bench) was not reached for 1 case: HTTP 403"
+    expected = "the model server/a (a of bench) could not be reached for 1 case: HTTP 403"
 
     for command in (["status", "out"], ["show", "out"]):
         assert expected in " ".join(venire(*command, cwd=tmp_path).stdout.split())

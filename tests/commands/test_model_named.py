@@ -109,7 +109,7 @@ def test_a_replay_or_pressure_whose_model_cannot_be_asked_leaves_nothing(
     pressed = venire("pressure", "pressure.yaml", "--model", model, "-o", "out", cwd=folder)
 
     assert (changed.returncode, pressed.returncode) == (2, 2)
-    assert "OPENAI_API_KEY is not set" in changed.stderr and "1 is new if" in changed.stderr
+    assert "OPENAI_API_KEY is not set" in changed.stderr and "1 call is new if" in changed.stderr
     assert sorted(folder.iterdir()) == before
 
 

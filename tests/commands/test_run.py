@@ -103,9 +103,9 @@ def test_what_a_dead_model_left_out_is_heard_again_when_asked_and_nothing_else_i
     seat = "orchestrator" if dead == "boss" else dead
     for ended in (first, without):
         assert ended.returncode == 4
-        assert f"server/{dead} ({seat} of bench) was not reached for 1 case: " in ended.stderr
+        assert f"server/{dead} ({seat} of bench) could not be reached for 1 case: " in ended.stderr
         assert "HTTP 401" in ended.stderr
-        assert "to ask these models again, run the same command with --retry" in ended.stderr
+        assert "to ask the models again, run the same command with --retry" in ended.stderr
     assert (again.returncode, settled.returncode) == (0, 0)
     assert "--retry" not in again.stderr
     assert dead in {call.model for call in sent} <= {dead, "boss"}
@@ -375,7 +375,7 @@ def test_without_file_descriptors_that_is_what_is_said(tmp_path: Path) -> None:
         )
 
     assert ended.returncode == 2
-    assert "no file descriptors are left" in ended.stderr and "repair the disk" not in ended.stderr
+    assert "too many files and connections are open" in ended.stderr and "repair the disk" not in ended.stderr
 
 
 def test_runs_made_apart_are_merged_without_a_call_and_other_juries_are_named(tmp_path: Path) -> None:

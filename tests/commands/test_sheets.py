@@ -95,7 +95,7 @@ SHEETS = {
     "scores out of five": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|3/5", "2|TEXT|Ann|4/5", "3|TEXT|Ann|5/5"), asks="'accurate' seems to hold scores"),
     "people above, under a title": Sheet(f"Ratings of ward 3\n,,Lee,,Roy,\nid,Summary,accuracy,clarity,accuracy,clarity\n1,{A},4,5,3,2\n2,\"{B}\",3,3,4,4\n3,{C},2,1,5,5\n", 3, "accuracy clarity", "Lee Roy", 12),
     "vertical bars": Sheet(rows("id;summary;accurate", "1;TEXT;4", "2;TEXT;3", "3;TEXT;2").replace(";", "|"), 3, "accurate", "rater-1", 3),
-    "a row of means below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + ",Mean,2.0\nSD,,1.0\n", 3, "accurate", "rater-1", 3, "line 5: left out, because it is computed from the rows above: Mean 2.0"),
+    "a row of means below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + ",Mean,2.0\nSD,,1.0\n", 3, "accurate", "rater-1", 3, "line 5 is left out, because it is computed from the rows above: Mean 2.0"),
     "a second table below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nid,rater,comment\n1,Lee,fine\n", asks="line 6: a second table begins"),
     "one score a row": Sheet("case,summary,rater,criterion,score\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob") for what in ("accuracy", "clarity")), 3, "accuracy clarity", "Ann Bob", 12, "each row is read as one score of one attribute; the attributes are: accuracy, clarity"),
     "one final score and nothing that it is worked out of": Sheet(rows("id|summary|Final score", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "final_score", "rater-1", 3),

@@ -180,7 +180,7 @@ def test_every_abstention_is_told_with_the_entry_that_it_is_part_of() -> None:
     assert [e.speaker for e in transcript.heard] == ["a", "b"]
     assert (transcript.entries[4].summary, transcript.entries[3].summary) == (  # type: ignore[union-attr]
         "checks 2 claims of the output against the source: 1 supported, 1 without a verdict",
-        "could not list the claims of the source, because of: too_long",
+        "could not list the claims of the source (too_long)",
     )
 
 

@@ -98,7 +98,7 @@ def test_below_a_quorum_it_is_hung_and_says_who_is_missing_and_why() -> None:
         1,
     )
     assert found.why == (
-        "too few votes for a quorum: 1 of the 2 that are needed (b unavailable: down; c out_of_scale: 9 is not on it)"
+        "too few jurors voted: 1 of the 2 that are needed (b unavailable: down; c out_of_scale: 9 is not on it)"
     )
     assert [each.juror for each in found.dissent] == ["a"] and found.spread == 0
 
@@ -219,7 +219,10 @@ def test_an_orchestrator_that_failed_leaves_the_median_of_the_votes_and_says_whi
     )
     assert "(unparsable)" in after(unread).why
     for hung in (after(), after(late), after(refused.model_copy(update={"about": "plan"}))):
-        assert (hung.value, hung.why) == (None, "the jurors did not agree and no one decided")
+        assert (hung.value, hung.why) == (
+            None,
+            "the jurors did not agree, and the orchestrator did not decide",
+        )
 
 
 def test_an_attribute_that_was_not_asked_names_the_near_one() -> None:

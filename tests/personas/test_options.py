@@ -192,9 +192,9 @@ def test_a_plug_ins_options_are_held_against_its_own_model(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("way", "limits", "why"),
     [
-        ("delphi", {"max_replans": 2}, "no orchestrator asks new questions under delphi"),
-        ("panel", {"max_replans": 1}, "no orchestrator asks new questions under panel"),
-        ("orchestrated", {"max_stalls": 0, "max_replans": 1}, "stops after round one"),
+        ("delphi", {"max_replans": 2}, "under the protocol delphi, no orchestrator asks new questions"),
+        ("panel", {"max_replans": 1}, "under the protocol panel, no orchestrator asks new questions"),
+        ("orchestrated", {"max_stalls": 0, "max_replans": 1}, "stops it after round one"),
         ("moderated", {"max_stalls": None, "max_replans": 1}, "is not set"),
         ("orchestrated", {"max_stalls": 1, "max_replans": 1}, ""),
         ("delphi", {"max_replans": 0}, ""),

@@ -36,8 +36,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 YAML = {
-    "alias bomb": (BOMB, "aliases written out"),
-    "alias of a long text": (f'a: &a "{"x" * 900_000}"\nb: [{", ".join(["*a"] * 999)}]\n', "aliases written out"),
+    "alias bomb": (BOMB, "aliases are written out"),
+    "alias of a long text": (f'a: &a "{"x" * 900_000}"\nb: [{", ".join(["*a"] * 999)}]\n', "aliases are written out"),
     "list that contains itself": ("a: &a [*a]\n", "contains itself"),
     "mapping that contains itself": ("a: &a {b: *a}\n", "contains itself"),
     "chain of aliases": (

@@ -42,7 +42,7 @@ VISITS: dict[str, dict[str, Any]] = {
     "visit-3": {"accurate": "hung", "thorough": 5, "overall": "hung", "hung": 1, "abstentions": 2},
 }
 """What these jurors find of the rows in `examples/plugins/visits.jsonl`."""
-WHY_HUNG = "too few votes for a quorum: 1 of the 2 that are needed"
+WHY_HUNG = "too few jurors voted: 1 of the 2 that are needed"
 
 
 def juror_answer(call: Call) -> str | dict[str, Any]:

@@ -50,7 +50,7 @@ def cases_view(
 def _unread(reach: Reach) -> Html | None:
     """Which deliberations the list, its filters and its search do not cover yet; nothing once all are read."""
     if reach.reading_scores:
-        told = f"{reach.scored:,} of {reach.last:,} deliberations have been read so far; the others follow."
+        told = f"{reach.scored:,} of {reach.last:,} deliberations have been read so far; the others will appear as they are read."
     elif reach.reading_flags:
         told = (
             f"So far, flags and reasons of {reach.flagged:,} of {reach.last:,} deliberations have been read. Until the others are read, "

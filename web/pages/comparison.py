@@ -37,7 +37,7 @@ def _changes(pair: SideBySide) -> Html:
     changed = pair.changed_outcomes().items()
     verdicts = [f"{name}: {before} would have been {after}" for name, (before, after) in changed]
     told = [f"first difference: {first}"] if first else ["nothing differs"]
-    told += verdicts or ["every verdict is the same in both arms"]
+    told += verdicts or ["every verdict of the replay is the same as in the original deliberation"]
     return element("ul", {"class": "advice"}, [element("li", {"dir": "auto"}, shorten(words, 300)) for words in told])  # fmt: skip
 
 

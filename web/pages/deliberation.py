@@ -268,7 +268,7 @@ def _legend() -> Html:
     return element(
         "details",
         {"class": "legend"},
-        element("summary", None, "how to read the lanes"),
+        element("summary", None, "how to read this figure"),
         element(
             "ul",
             None,

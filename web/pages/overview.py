@@ -67,7 +67,7 @@ def _foldable(summary: str, folded: bool, *parts: Child) -> Html:
 
 def _effects(effects: Sequence[str] | None) -> Html:
     if effects is None:
-        return quiet("This is being computed, and appears here when it is ready.")
+        return quiet("What deliberation did is being computed, and appears here when it is ready.")
     return fragment(
         element("ul", {"class": "causes"}, [element("li", {"dir": "auto"}, sentence) for sentence in effects]),
         quiet("These sentences compare how well two results agree with people: the final verdicts, and a count of the same jurors' first, blind votes."),
@@ -217,8 +217,8 @@ def _alike(arms: Sequence[Arm], censuses: Mapping[str, Census]) -> Html:
             before = pairs.get(key := tuple(sorted((arm.name, other.name))), (0, 0.0))
             pairs[key] = (before[0] + times, before[1] + alike)
     told = [
-        element("p", {"class": "quiet"}, f"{one} and {two} agree on {alike / times:.0%} of the {times:,} scores that both gave")
-        for (one, two), (times, alike) in pairs.items()
+        element("p", {"class": "quiet"}, f"{arm_name} and {other_name} agree on {alike / times:.0%} of the {times:,} scores that both gave")
+        for (arm_name, other_name), (times, alike) in pairs.items()
         if times
     ]  # fmt: skip
     return _foldable(f"Agreement between arms ({len(told)} pairs)", len(told) > OPEN_ARMS, told)
@@ -251,8 +251,8 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
         element(
             "div",
             {"class": "panels"},
-            _panel("What splits the jury", "For each attribute: the mean distance between jurors' first votes, as a share of the scale.", _bars(census.splits())) if census.splits() else None,
-            _panel("Harsh or lenient", "Mean difference between a juror's first votes and the other jurors' first votes.", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
+            _panel("What splits the jury", "The mean distance between jurors' first votes on each attribute, as a share of the scale.", _bars(census.splits())) if census.splits() else None,
+            _panel("Harsh or lenient", "How much higher (+) or lower (-) a juror's first votes are, on average, than the other jurors' first votes.", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
                    _leaning_table(census)) if len(jurors) > 1 else None,
             _panel("Who moved towards whom", "An arrow points to the juror whose vote was read. It does not show that this vote caused the move; only control runs can show that.", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,

@@ -31,7 +31,9 @@ def scores_section(arms: Sequence[Arm], counts: ScoreCounts) -> Html:
     """One row an arm, one column an attribute or composite; then the same by system, where there are several."""
     found = [(arm, counts.summaries(arm)) for arm in arms]
     if not any(summaries for _, summaries in found):
-        return element("p", {"class": "calm"}, "No scores yet: they appear here as deliberations end.")
+        return element(
+            "p", {"class": "calm"}, "There are no scores yet. They appear here as deliberations end."
+        )
     names = list(dict.fromkeys(each.attribute for _, summaries in found for each in summaries))
     rows = [_row(arm, None, summaries, names) for arm, summaries in found]
     legend = element("p", {"class": "quiet"}, "Each cell shows the mean and a histogram (lowest score at left); hung cases, n/a (not applicable) and abstentions are counted beside it.")  # fmt: skip
@@ -129,7 +131,7 @@ def _scatters(counts: Mapping[tuple[str, float, float], int]) -> Html:
         for arm, points in sorted(by_arm.items())[:PLOTS]
     ]  # fmt: skip
     more = f" The first {PLOTS} of {len(by_arm)} arms are drawn." if len(by_arm) > PLOTS else None
-    legend = "A dot's size shows how many scores lie there. On the dashed line, the verdict equals people's median."
+    legend = "A larger dot stands for more scores. On the dashed line, the verdict equals people's median."
     return fragment(element("div", {"class": "plots"}, figures), element("p", {"class": "quiet"}, legend, more))  # fmt: skip
 
 
@@ -145,7 +147,7 @@ def _case_address(each: Difference) -> str:
 
 
 def _no_difference(reading: bool) -> Html:
-    told = "The record is being read: scores appear here as they are found." if reading else "People rated nothing that this run scored."  # fmt: skip
+    told = "The record is being read: scores appear here as they are found." if reading else "No score of this run was also rated by people."  # fmt: skip
     return element("p", {"class": "calm"}, told)
 
 

@@ -85,7 +85,7 @@ def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html
                 element("ul", {"class": "advice"}, [element("li", None, said) for said in more.sentences]),
                 _foldable("win rates", rates),
                 _foldable(STRENGTHS, strengths),
-                _foldable("what moves a preference besides the system, as log-odds", leanings),
+                _foldable("what influences preferences besides the system, in log-odds", leanings),
             )
         )
     lost = [
@@ -104,7 +104,7 @@ def controls_view(report: ControlsReport) -> Html:
     shares, sources = report.share_rows(), report.source_rows()
     return fragment(
         heading("Why jurors moved", quiet(f"controls in {report.run}"), level=1),
-        table_view("shares of the recorded moves", shares),
+        table_view("causes of the recorded changes of score, as shares", shares),
         table_view("which juror caused the moves", sources) if sources else None,
         element("ul", {"class": "quiet"}, [element("li", None, note) for note in report.notes]),
     )

@@ -111,7 +111,7 @@ def _dots(controls: Controls) -> Html:
     who = sorted(condition for condition in controls.draws if " " in condition)
     folded = element("details", None, element("summary", {"class": "quiet"}, "which juror caused the move"), _rows_of_dots(controls, who)) if who else None  # fmt: skip
     return fragment(
-        quiet("how often the juror moved when asked again"),
+        quiet("how often the juror changed its score when it was asked again"),
         element("b", {"class": "kind"}, f" · {controls.label}") if controls.label else None,
         _rows_of_dots(controls, CONDITIONS),
         folded,
@@ -208,7 +208,7 @@ def _vote(
     score = f"{was}{score_words(vote.value, pair=pair)}"
     missing = sum(not quote.found for quote in vote.evidence)
     purpose = {
-        "challenge": "told to argue against the agreement",
+        "challenge": "told to argue against the score that all jurors gave",
         "argument": "argues a side",
         "repeat": "repeat",
     }.get(step.purpose, "")

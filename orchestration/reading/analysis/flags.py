@@ -324,10 +324,10 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
         owed = list(by_source)
         sources = [drawn.source for drawn in owed]
         before, after = (value_words(value, pair=transcript.compares) for value in (move.before, move.after))
-        change = f"{move.juror} went from {before} to {after}"
         where = (move.attribute, (move.juror, *sources), (move.entry, move.prior), move.round)
         if (move.entry, move.attribute) in conformed:
-            yield Flag("conformity", 2, *where, f"{change}, the majority's score, without new evidence")
+            text = f"{move.juror} went from {before} to {after}, the majority's score, without new evidence"
+            yield Flag("conformity", 2, *where, text)
         else:
             by = "with new evidence" if owed[0].grounds else "without new evidence"
             towards = " and ".join(sources)

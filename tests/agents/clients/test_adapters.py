@@ -102,7 +102,7 @@ def test_a_model_that_llama_cpp_cannot_run_is_refused_before_it_is_asked(tmp_pat
     pytest.importorskip("xllamacpp")
     path = write_gguf(tmp_path / "odd.gguf", {"general.architecture": "llama"})
 
-    with pytest.raises(VenireError, match=r"llama\.cpp cannot run it"):
+    with pytest.raises(VenireError, match=r"llama\.cpp cannot run this model file"):
         connect(ModelSettings(model=f"local/{path}"))
 
 

@@ -253,7 +253,7 @@ def test_a_server_that_points_elsewhere_is_not_followed_and_says_where() -> None
             finally:
                 await provider.close()
 
-    with pytest.raises(ModelFailure, match=r"HTTP 308: the server says to ask https://there/v1 instead"):
+    with pytest.raises(ModelFailure, match=r"HTTP 308: the server redirects requests to https://there/v1"):
         asyncio.run(main())
 
 

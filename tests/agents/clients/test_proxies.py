@@ -178,7 +178,7 @@ def test_an_authority_that_is_not_trusted_is_told_with_a_remedy(
 
     assert "certificate is not trusted" in before.problem and "SSL_CERT_FILE" in (before.remedy or "")
     assert isinstance(during, AccessRefused) and "SSL_CERT_FILE" in during.remedy
-    assert during.summary == "its certificate is not trusted"
+    assert during.summary == "the server's certificate is not trusted"
     assert bool(proxy.requests) == proxied
 
 

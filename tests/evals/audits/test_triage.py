@@ -90,9 +90,7 @@ def test_the_order_is_the_weighted_mean_of_the_ranks() -> None:
 
 
 def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
-    moments = [
-        ("jury", "c2", "hung", "safe", "no verdict: too few votes for a quorum: 1 of the 2 that are needed")
-    ]
+    moments = [("jury", "c2", "hung", "safe", "no verdict: too few jurors voted: 1 of the 2 that are needed")]
     world = evidence(
         SAFE,
         arms=[ratings("jury", [1.0, 5.0])],
@@ -103,7 +101,7 @@ def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
 
     assert found.index[0] == "c2" and found.loc["c2", "undecided"]
     assert found.loc["c2", "reasons"] == (
-        "safe: no verdict: too few votes for a quorum: 1 of the 2 that are needed",
+        "safe: no verdict: too few jurors voted: 1 of the 2 that are needed",
     )
 
 

@@ -122,7 +122,7 @@ def test_claims_of_no_case_are_counted_and_named_and_nothing_but_them_is_an_erro
     assert claims_of_no_case(file, {"here", "gone", "lost"}) == ""
     assert (
         claims_of_no_case(file, {"here"})
-        == "claims.jsonl: 4 claims left out, which belong to no case here: gone, lost"
+        == "claims.jsonl: claims left out, because no case here has the id that they name: 4 (ids: gone, lost)"
     )
     with pytest.raises(InvalidFile, match="none of its claims"):
         claims_of_no_case(file, {"other"})

@@ -41,7 +41,7 @@ def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) 
         assert data.get("score") is None
         assert data["success"] is False
         assert (
-            "too few votes for a quorum: 1 of the 2 that are needed" in data["error"]
+            "too few jurors voted: 1 of the 2 that are needed" in data["error"]
             or "not every part of this score" in data["error"]
         )
         assert "low abstains unparsable" in data["verboseLogs"]

@@ -37,7 +37,7 @@ def test_the_example_leaves_feedback_in_mlflows_store(tmp_path: Path) -> None:
     assert (hung.pop("hung")["value"], hung.pop("abstentions")["value"]) == (2, 2)
     assert {one["value"] for one in hung.values()} == {None}
     assert {one["error"][0] for one in hung.values()} == {"HUNG"}
-    assert "too few votes for a quorum: 1 of the 2 that are needed" in hung["accurate"]["error"][1]
+    assert "too few jurors voted: 1 of the 2 that are needed" in hung["accurate"]["error"][1]
     assert {told["juror"] for told in hung["accurate"]["deliberation"]["abstentions"]} == {"low", "middle"}
     # What is hung is in no average; an answer that cannot be read is sent back once.
     assert "'accurate/mean': np.float64(4.0)" in ended.stdout

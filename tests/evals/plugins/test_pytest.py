@@ -117,7 +117,7 @@ def test_a_failure_can_be_read(folder: Path, server: ProviderServer) -> None:
 
     assert ended.returncode == 1
     said = ended.stdout
-    assert "accurate>=4: hung, too few votes for a quorum: 1 of the 2 that are needed" in said
+    assert "accurate>=4: hung, too few jurors voted: 1 of the 2 that are needed" in said
     assert "low abstains unparsable" in said
     assert "accurate>=5: it is 4" in said
     assert "thorough>=5" not in said.partition("accurate>=5: it is 4")[2].partition("\n\n")[0]

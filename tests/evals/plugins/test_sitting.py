@@ -122,7 +122,7 @@ def test_what_is_hung_has_no_value_and_says_why() -> None:
 
     mark, whole = judgement.marks["accurate"], judgement.marks["overall"]
     assert (mark.status, mark.value, mark.share) == ("hung", None, None)
-    assert "too few votes for a quorum: 1 of the 2 that are needed" in mark.reason
+    assert "too few jurors voted: 1 of the 2 that are needed" in mark.reason
     assert (whole.status, whole.value) == ("hung", None)
     assert "b abstains unparsable" in judgement.text
     assert "c abstains refused" in judgement.text

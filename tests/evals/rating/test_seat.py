@@ -217,7 +217,7 @@ def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -
     with InspectorServer(project / "both") as inspector:
         assert inspector.ask("case?id=c00&in_arm=free").status == 404
         assert "c00" not in inspector.ask("cases").text, "another jury's votes wait for hers too"
-    note = f"{200 + CASES} cases are left out: votes are hidden until every person on the jury has cast a first, blind vote"
+    note = f"{200 + CASES} cases are left out, because votes stay hidden until every person on the jury has cast a first, blind vote"
     assert note in parked.stdout
     assert_sealed(project, "c00", "free", note)
     time.sleep(2.2)

@@ -72,13 +72,13 @@ def test_a_claims_verdict_is_that_of_more_than_half_of_those_who_gave_one() -> N
     found = claim_outcomes(transcript)
 
     assert [each.verdict for each in found] == [S, NS, None, None]
-    assert [each.why for each in found] == ["", "", "no verdict has a majority", "too few verdicts for a quorum: 0 of the 1 that are needed"]  # fmt: skip
+    assert [each.why for each in found] == ["", "", "no verdict has a majority", "too few verifiers gave a verdict on this claim: 0 of the 1 that are needed"]  # fmt: skip
     assert found[0].dissent == ("c",) and found[0].votes == {"a": S, "b": S, "c": NS}
     assert found[2].dissent == ("a", "b") and list(found[3].checks) == ["a", "b", "c"]
     assert [each.verdict for each in claim_outcomes(transcript, quorum=3)] == [S, NS, None, None]
     assert (
         claim_outcomes(transcript, quorum=3)[2].why
-        == "too few verdicts for a quorum: 2 of the 3 that are needed"
+        == "too few verifiers gave a verdict on this claim: 2 of the 3 that are needed"
     )
     assert [each.verdict for each in claim_outcomes(transcript, quorum=2)][2:] == [None, None]
 
@@ -106,7 +106,7 @@ def test_shares_by_hand() -> None:
     assert heavy.supported == 5 and heavy.total == 8
     assert [plain.share(name) for name in ("addressed", "all", "uncontradicted")] == [3 / 4, 3 / 6, 5 / 6]
     assert str(plain) == (
-        "3 supported, 1 not supported, 2 not addressed, 1 without a verdict of 7 claims; "
+        "7 claims: 3 supported, 1 not supported, 2 not addressed, 1 without a verdict; "
         "shares: addressed 0.750, all 0.500, uncontradicted 0.833"
     )
     nothing = ClaimShares()
@@ -154,8 +154,8 @@ def test_measures_of_both_ways() -> None:
     assert measured(uneven, "f1", **two).value == pytest.approx(2 * 0.75 * 0.5 / 1.25)
     nothing = heard({"a": [NS]}, other=[NS])
     assert measured(nothing, "f1", **two).value == 0.0
-    assert measured(transcript, "support", **two).why.startswith("2 supported, 1 not supported")
-    assert measured(transcript, "recall", **two).why.startswith("1 supported, 0 not supported")
+    assert measured(transcript, "support", **two).why.startswith("4 claims: 2 supported, 1 not supported")
+    assert measured(transcript, "recall", **two).why.startswith("2 claims: 1 supported, 0 not supported")
 
 
 def test_one_way_there_is_no_recall() -> None:
@@ -164,7 +164,7 @@ def test_one_way_there_is_no_recall() -> None:
         assert measured(transcript, name) == (
             "not_applicable",
             "claims",
-            "the claims of the output were checked against the reference, but not those of the reference against the output",
+            "the claims of the output were checked against the reference, but the claims of the reference were not checked against the output",
         )
 
 

@@ -116,7 +116,7 @@ def test_a_binary_tie_is_hung_by_the_median_and_not_by_what_has_a_rule_for_it() 
 def test_fewer_than_a_quorum_are_hung_by_every_rule_and_a_quorum_is_not(rule: str) -> None:
     few = counting_rule(rule).over([tally(3, NOT_APPLICABLE, quorum=2)])(tally(3, NOT_APPLICABLE, quorum=2))
     assert (few.value, few.method) == (None, "none") and few.why.startswith(
-        "too few votes for a quorum: 1 of the 2"
+        "too few jurors said that the question applies: 1 of the 2"
     )
     assert counted(rule, tally(3, 3, NOT_APPLICABLE, quorum=2))[0] == 3
 

@@ -127,7 +127,7 @@ def test_a_run_that_was_stopped_on_a_cluster_goes_on_elsewhere_without_paying_tw
         finished = venire(*command, "--json", cwd=tmp_path)
 
     assert run.returncode == 130
-    assert "finishing the calls that were already sent" in (tmp_path / "told").read_text()
+    assert "the calls that were already sent are being finished" in (tmp_path / "told").read_text()
     assert record == set(asked(server)[:paid]), "what was in flight is finished and kept"
     assert len(verdicts(finished.stdout)) == 24
     assert paid < len(server.calls) == len(set(questions(server)))
@@ -168,7 +168,7 @@ def test_a_node_dies_in_the_middle_and_the_run_ends_as_if_nothing_had_happened(
         document, _ = run.communicate(timeout=120)
 
     assert run.returncode == 0, (tmp_path / "told").read_text()
-    assert "was lost; its cases continue in other processes" in (tmp_path / "told").read_text()
+    assert "was lost; other processes continue with its cases" in (tmp_path / "told").read_text()
     assert verdicts(document) == verdicts(calm.stdout)
     assert len(held) > len(sent) // 6
     assert held.isdisjoint(asked(server)[before:]), "a committed call was sent again"

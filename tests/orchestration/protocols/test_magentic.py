@@ -80,7 +80,7 @@ def test_ten_bad_orchestrators_stop_at_exact_limits_with_every_call_counted(
         else:
             assert (stop["reason"], stop["detail"], turns) == (
                 "complete",
-                "the final answer could not be read",
+                "the orchestrator's final answer could not be read",
                 3,
             )
         heard = [entry["juror"] for entry in (*document["ballots"], *document["abstentions"])]
@@ -199,6 +199,6 @@ def test_without_agent_framework_the_protocol_is_refused_in_two_lines(tmp_path: 
 
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr.splitlines() == [
-        "the magentic protocol needs Agent Framework (agent_framework is not installed)",
+        "the magentic protocol needs Microsoft Agent Framework (agent_framework is not installed)",
         "  -> pip install 'venire[agent-framework]'",
     ]

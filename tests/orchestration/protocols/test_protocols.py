@@ -229,7 +229,10 @@ def test_a_challenge_finds_what_nobody_looked_for(rubric: Rubric, name: str) -> 
     effect = challenge_effect(on.transcript)[0]
     assert (effect.challenger, effect.agreed, effect.answered) == ("c", 5, 2)
     assert effect.moved == {"a": 2, "b": 2, "c": 2}
-    assert "c argued against it; moved: a to 2, b to 2, c to 2" in said(on, "challenge")[0]
+    assert (
+        "c argued against this score; then these jurors moved: a to 2, b to 2, c to 2"
+        in said(on, "challenge")[0]
+    )
 
 
 # --- delphi -----------------------------------------------------------------------------------------------------
@@ -376,19 +379,19 @@ def test_a_sure_judge_is_enough_and_what_that_saved_is_on_record(rubric: Rubric,
     assert (verdict["accurate"].value, verdict["accurate"].method) == (4, "median")
     assert said(verdict, "escalation") == ["decided without the panel: accurate, thorough"]
     assert said(verdict, "savings") == [
-        "2 calls made; orchestrated would have made at least 3: at least 1 saved"
+        "2 calls were made; the protocol orchestrated would have made at least 3, which saved at least 1"
     ]
 
 
 @pytest.mark.parametrize(
     ("judge", "settings", "rule"),
     [
-        (_confident(4, "low"), {}, "confidence is low, below medium"),
-        (_confident(4, "medium"), {"confidence": "high"}, "confidence is medium, below high"),
-        (_confident([4, 3]), {}, "differ by more than repeat_range 0"),
-        (_confident(4, ["high", "low"]), {}, "confidence is low, below medium"),
-        (_confident(4, ["low", "high"]), {}, "confidence is low, below medium"),
-        ("garbage", {}, "quorum: 0 of the 1"),
+        (_confident(4, "low"), {}, "confidence is low, and medium is required"),
+        (_confident(4, "medium"), {"confidence": "high"}, "confidence is medium, and high is required"),
+        (_confident([4, 3]), {}, "differ by more than the repeat_range of 0"),
+        (_confident(4, ["high", "low"]), {}, "confidence is low, and medium is required"),
+        (_confident(4, ["low", "high"]), {}, "confidence is low, and medium is required"),
+        ("garbage", {}, "too few jurors voted: 0 of the 1"),
     ],
 )
 def test_an_unsure_judge_goes_to_the_panel_by_a_stated_rule(
@@ -417,7 +420,10 @@ def test_only_what_the_panel_is_split_on_is_deliberated(rubric: Rubric, case: Ca
         verdict = deliberate_sync(case, rubric, jury)
 
     assert all(set(c.schema["properties"]) == {"accurate"} for c in server.calls[2:] if c.schema)
-    assert "panel's spread is 4, above panel_spread 1" in said(verdict, "escalation")[1]
+    assert (
+        "panel's votes differ by 4, which is more than the panel_spread of 1"
+        in said(verdict, "escalation")[1]
+    )
     assert (verdict["accurate"].value, verdict["accurate"].method) == (2, "decision")
     assert (verdict["thorough"].value, verdict["thorough"].votes) == (4, 2)
 

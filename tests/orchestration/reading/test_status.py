@@ -94,7 +94,7 @@ def test_a_changed_rubric_is_named_and_only_what_it_changes_is_asked(tmp_path: P
         back = (tmp_path / "rubric.yaml").write_text(RUBRIC)
         again = venire(*command, cwd=tmp_path)
 
-    assert "rubric mine changed since this run began; its cases will be judged again" in noted.stderr
+    assert "rubric mine changed since this run began; the arm's cases will be judged again" in noted.stderr
     assert first == 12, "a version number is in no prompt"
     assert "rubric mine changed" in asked.stderr
     assert second == 24

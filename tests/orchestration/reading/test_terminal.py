@@ -58,7 +58,7 @@ def test_the_summary_says_where_to_look_first(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     after = ended.stdout.partition("read these first")[2].split()
     assert after.index("premature") < after.index("fabricated") < after.index("persuaded")
-    for topic in ("split the jury", "harsh", "moved towards this juror", "moved to the majority"):
+    for topic in ("on which jurors differ", "harsh", "moved towards this juror", "moved to the majority"):
         assert topic in ended.stdout
 
 
