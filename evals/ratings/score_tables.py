@@ -189,7 +189,8 @@ class Marks:
             marks = self.table[list(raters)]
             attributes = marks.index.get_level_values("attribute")
             values = reference_values(marks.to_numpy(float), attributes, self.questions, self.rule)
-            self._references[raters] = pd.Series(values, marks.index)
+            # Means of other marks that come to the same must be ties where they are ranked, whatever their last bits.
+            self._references[raters] = pd.Series(np.round(values, 12), marks.index)
         return self._references[raters]
 
     @property

@@ -116,7 +116,7 @@ def rewarded_name(run: GraderRun, rubric: Rubric) -> str | None:
 def case_document(run: GraderRun) -> bytes:
     """The case to be judged, as a request to `POST /v1/deliberations` has it.
 
-    Samples of one item share its `id` as their group: each is a case of its own, known by its words.
+    Samples of one item share its `id` as their group, unless it names one: each is a case of its own, known by its words.
     """
     parts: Document = {"output": run.model_sample}
     metadata: Document = {}
@@ -125,10 +125,11 @@ def case_document(run: GraderRun) -> bytes:
         if name and name not in parts and value is not None and (name == key or name not in run.item):
             parts[name] = value if name == "source" and isinstance(value, list) else _text(value)
         elif key == "id" and value is not None:
-            parts.setdefault("group", _text(value))
             metadata["item"] = value
         else:
             metadata[key] = value
+    if (item_id := run.item.get("id")) is not None:
+        parts.setdefault("group", _text(item_id))
     return json.dumps({**parts, **({"metadata": metadata} if metadata else {})}).encode()
 
 

@@ -364,8 +364,7 @@ def _lowest(
     study = optuna.create_study(direction="minimize", sampler=TPESampler(seed=seed))
     study.optimize(lambda trial: cost_of(settings_of(trial)), n_trials=trials)
     complete = study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE])
-    if cost_of(start) <= min(
-        (trial.value for trial in complete if trial.value is not None), default=float("inf")
-    ):
+    lowest = min((trial.value for trial in complete if trial.value is not None), default=None)
+    if lowest is None or cost_of(start) <= lowest:
         return start
     return settings_of(optuna.trial.FixedTrial(study.best_params))
