@@ -61,6 +61,27 @@ def test_a_halo_is_found_and_none_is_not() -> None:
     assert claims <= 3
 
 
+def test_a_person_is_held_against_the_others_and_the_distance_is_of_the_correlations() -> None:
+    rng = np.random.default_rng(8)
+    given = {name: rng.integers(1, 6, (30, 3)).astype(float) for name in ("jury", "Ana", "Ben")}
+    given["jury"][:4] = math.nan
+    world = evidence(ASKED, arms=table("jury", given["jury"]), people=[*table("Ana", given["Ana"]), *table("Ben", given["Ben"])])  # fmt: skip
+    found = halo(lay_marks(world)).set_index("evaluator")
+
+    def rhos(scores: np.ndarray, known: np.ndarray) -> np.ndarray:
+        pairs = [scores[~np.isnan(known[:, [i, j]]).any(axis=1)][:, [i, j]] for i, j in ((0, 1), (0, 2), (1, 2))]  # fmt: skip
+        return np.array([spearmanr(pair[:, 0], pair[:, 1]).statistic for pair in pairs])
+
+    for name, others in (("jury", (given["Ana"] + given["Ben"]) / 2), ("Ana", given["Ben"]), ("Ben", given["Ana"])):  # fmt: skip
+        own, theirs = rhos(given[name], given[name]), rhos(others, given[name])
+        row = found.loc[name]
+        assert (row["mean"], row["people"]) == pytest.approx((own.mean(), theirs.mean()))
+        assert row["apart"] == pytest.approx(np.sqrt(((own - theirs) ** 2).mean()))
+        assert row["people_answers"] == (2 if name == "jury" else 1) and row["answers"] == 1
+    assert "no test" in found.loc["jury", "note"] and np.isnan(found.loc["jury", "p"])
+    assert np.isfinite(found.loc["Ana", "p"])
+
+
 def test_the_summary_is_the_mean_of_the_table() -> None:
     marks = world(0.5)
     found = correlations(marks).groupby("evaluator")["spearman"].mean()

@@ -100,6 +100,25 @@ def test_sleepstudys_published_estimates() -> None:
     assert list(found.spread.values()) == pytest.approx(spread, abs=1.1e-3)
 
 
+def test_a_juror_is_a_model_whose_seats_and_repeats_are_averaged() -> None:
+    """Two systems, two models, the first with two seats of 1 and 3: means by hand, and how far each lies above what is expected."""
+    first = [votes("jury", seat, scores, model="openai/gpt-4o") for seat, scores in (("a", [1.0, 2.0, 4.0]), ("b", [3.0, 4.0, 4.0]))]  # fmt: skip
+    other = votes("jury", "c", [1.0, 1.0, 2.0], model="anthropic/claude-opus-4")
+    world = evidence({"safe": WIDE}, ballots=[*first, other], systems=["gpt-4o", "gpt-4o", "claude-3"])
+    found = self_preference(world)
+    pairs = found.pairs.set_index(["juror", "system"])
+
+    assert pairs["mean"].to_dict() == {("openai/gpt-4o", "gpt-4o"): 2.5, ("openai/gpt-4o", "claude-3"): 4.0, ("anthropic/claude-opus-4", "gpt-4o"): 1.0, ("anthropic/claude-opus-4", "claude-3"): 2.0}  # fmt: skip
+    assert pairs["n"].to_dict() == {key: 2 if key[1] == "gpt-4o" else 1 for key in pairs.index}
+    assert pairs["same"].to_dict() == {key: key[0].split("/")[1][:3] == key[1][:3] for key in pairs.index}
+    # Rows and columns of 2.5, 4 / 1, 2 leave a quarter of 2.5 - 4 - 1 + 2.
+    assert pairs.loc[("openai/gpt-4o", "gpt-4o"), "above"] == pytest.approx(-0.125)
+    assert pairs.loc[("openai/gpt-4o", "claude-3"), "above"] == pytest.approx(0.125)
+    told = found.providers.set_index(["name", "role"])
+    assert told.loc[("gpt-4o", "system"), "cases"] == 2 and told.loc[("openai/gpt-4o", "juror"), "cases"] == 3
+    assert told["family"].to_dict()[("claude-3", "system")] == "anthropic"
+
+
 def test_what_is_planted_is_found_at_the_nominal_rate() -> None:
     """Five worlds each with 0.3 and with none; in the docs, five hundred of each."""
     for planted, most_missed in ((0.3, 1), (0.0, 1)):

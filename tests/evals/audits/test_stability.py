@@ -128,3 +128,41 @@ def test_one_case_is_too_few_to_compare_and_says_so() -> None:
     section = stability_section(world, Draws(0, 50))
 
     assert any("cannot be compared by stability: 1 case" in words for words in section.sentences)
+
+
+def test_reliability_follows_from_the_variances_within_and_between_cases_by_hand() -> None:
+    """Two repeats each of 1 and 3, 5 and 7, 9 and 11: within 2, of means 16, so between 16 - 2 / 2 = 15."""
+    cast = [votes("one", "judge", scores, repeat=repeat) for repeat, scores in ((1, [1.0, 5.0, 9.0]), (2, [3.0, 7.0, 11.0]))]  # fmt: skip
+    incomplete = votes("one", "judge", [0.0, 0.0, 0.0, 4.0])[3:]
+    world = evidence({"safe": WIDE}, ballots=[*cast, incomplete])
+    (row,) = convergence(world, seed=0).to_dict("records")
+
+    assert (row["repeats"], row["sd"]) == (2, pytest.approx(math.sqrt(2)))
+    assert row["standard_error"] == pytest.approx(1.0) and row["reliability"] == pytest.approx(15 / 16)
+    (enough,) = enough_repeats(world).to_dict("records")
+    # 9 * 2 / 15 = 1.2: two repeats have 15 / 16, one would have 15 / 17.
+    assert (enough["repeats"], enough["enough"], enough["note"]) == (2, 2.0, "")
+    still = evidence({"safe": WIDE}, ballots=[votes("one", "judge", [1.0, 5.0], repeat=n) for n in (1, 2)])
+    assert enough_repeats(still)["enough"].tolist() == [1.0]
+    noise = evidence({"safe": WIDE}, ballots=[votes("one", "judge", [1.0, 5.0]), votes("one", "judge", [5.0, 1.0], repeat=2)])  # fmt: skip
+    assert np.isnan(enough_repeats(noise)["enough"][0]) and convergence(noise, seed=0)["reliability"][0] == 0
+
+
+def test_two_judges_are_compared_on_the_cases_that_both_repeated() -> None:
+    """On c0 and c1 variances of 2 and 8 against 0.5 and 0.5; c2 was repeated by the first alone, and another attribute apart."""
+    one = [votes("one", "j", [1.0, 1.0, 1.0]), votes("one", "j", [3.0, 5.0, 20.0], repeat=2)]
+    two = [votes("two", "j", [1.0, 1.0]), votes("two", "j", [2.0, 2.0], repeat=2)]
+    brief = [votes(arm, "j", scores, attribute="brief", repeat=repeat) for arm, repeat, scores in (("one", 1, [1.0, 1.0]), ("one", 2, [1.0, 1.0]), ("two", 1, [1.0, 1.0]), ("two", 2, [3.0, 3.0]))]  # fmt: skip
+    by_case = scatter(evidence({"safe": WIDE, "brief": WIDE}, ballots=[*one, *two, *brief]))
+    found = steadier(by_case, NO_GROUPS, ["safe", "brief"]).set_index("attribute")
+
+    assert found.loc["safe", "difference"] == pytest.approx(math.sqrt(5) - math.sqrt(0.5))
+    assert found.loc["brief", "difference"] == pytest.approx(-math.sqrt(2))
+    assert found.loc[OVERALL, "difference"] == pytest.approx(math.sqrt(10 / 4) - math.sqrt(5 / 4))
+    assert found["n"].tolist() == [2, 2, 2] and set(found["first"]) == {"one: j"}
+    alone = steadier(by_case[by_case["case"] == "c0"], NO_GROUPS, ["safe"]).set_index("attribute")
+    assert np.isnan(alone.loc["safe", "difference"]) and "1 case" in alone.loc["safe", "note"]
+    table = judges_scatter(by_case, NO_GROUPS).set_index(["judge", "attribute"])
+    row = table.loc[("one: j", "safe")]
+    assert (row["cases"], row["sd"]) == (3, pytest.approx(math.sqrt((2 + 8 + 180.5) / 3)))
+    assert row["mean_sd"] == pytest.approx((math.sqrt(2) + math.sqrt(8) + math.sqrt(180.5)) / 3)

@@ -122,6 +122,13 @@ def test_between_two_kinds_that_lie_apart_every_cut_is_as_good_and_a_score_on_it
     report = threshold_report(scores, scores == 1, np.arange(6), fixed=1.0, draws=Draws(0, 20))
 
     assert report.threshold == 0.5 and report.fixed.counts == (3, 0, 0, 3)
+    # Left out by itself, a score of 0.5 stands on the cut that the others have.
+    scores = np.array([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0])
+    on_it = threshold_report(scores, scores > 0, np.arange(7), number=7, draws=Draws(0, 20))
+    assert on_it.out_of_fold.counts == (4, 0, 0, 3) and sorted(on_it.out_of_fold.thresholds)[-1] == 0.5
+    # Where saying yes to all is best, the cut is the lowest score.
+    all_yes = threshold_report(scores, np.arange(7) != 6, np.arange(7), aim="f1", number=7, draws=Draws(0, 20))  # fmt: skip
+    assert all_yes.threshold == 0.0 and all_yes.in_sample.counts == (6, 1, 0, 0)
 
 
 def test_what_wrong_answers_cost_is_counted_by_hand() -> None:

@@ -8,8 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from mixed_rubric import RUBRIC as MIXED
+from written_transcripts import cast, transcript_of
 
-from venire.evals.inference.dstudy import study, variance_components, verdict_variances
+from venire import Jury, Rubric, Stop
+from venire.evals.inference.dstudy import (
+    BallotTable,
+    RepeatedVerdicts,
+    study,
+    variance_components,
+    verdict_variances,
+)
+from venire.orchestration.record import Arm
+from venire.orchestration.verdict import verdict
 
 # Brennan (2001), Table 2.2: synthetic data set no. 1, ten persons by twelve items.
 BRENNAN = [
@@ -85,6 +96,61 @@ def test_the_variance_of_repeated_verdicts_is_parted_as_it_was_planted() -> None
     found = verdict_variances(verdicts)
     assert found["case"] == pytest.approx(1, rel=0.15) and found["repeat"] == pytest.approx(0.25, rel=0.1)
     assert math.isnan(verdict_variances(verdicts[verdicts["repeat"] == 1])["repeat"])
+
+
+def arm_of(rubric: Rubric, *, hearing: int = 1) -> Arm:
+    jury = Jury.model_validate({"name": "j", "protocol": "panel", "seats": [{"name": name, "model": "scripted/none"} for name in "ab"]})  # fmt: skip
+    return Arm(1, "j", rubric, jury.model_copy(update={"hearing": hearing}), {})
+
+
+def test_first_and_final_votes_of_a_deliberation_with_repeats_and_without_what_has_no_number() -> None:
+    """`a` gives 2 and revises to 5; `b` 3, and 4 when asked again; words, and what does not apply, are no votes here."""
+    arm = arm_of(MIXED)
+    steps = (
+        [cast("a", {"accurate": 2, "tone": "plain", "plan": "not_applicable"}), cast("b", {"accurate": 3, "plan": 1}), cast("b#2", {"accurate": 4})],
+        [cast("a", {"accurate": 5}, round=2, purpose="revision")],
+    )  # fmt: skip
+    heard = transcript_of(*steps).with_stop(Stop(reason="complete"))
+    table = BallotTable()
+    table.add(arm, verdict(heard, MIXED, arm.jury, count="median"))
+    rows = table.table()
+
+    votes = {(row.stage, row.juror, row.repeat, row.attribute): row.value for row in rows.itertuples()}
+    both = {("b", "1", "accurate"): 3, ("b", "1", "plan"): 1, ("b", "2", "accurate"): 4}
+    assert votes == {
+        ("first", "a", "1", "accurate"): 2,
+        ("final", "a", "1", "accurate"): 5,
+        **{(stage, *key): value for stage in ("first", "final") for key, value in both.items()},
+    }
+    assert set(rows["case"]) == {"c"} and set(rows["arm"]) == {"j"}
+    again = arm_of(MIXED, hearing=3)
+    table.add(again, verdict(heard, MIXED, again.jury, count="median"))
+    assert set(table.table()["repeat"].iloc[len(rows) :]) == {"2", "3"}
+
+    verdicts = RepeatedVerdicts()
+    verdicts.add(again, verdict(heard, MIXED, again.jury, count="median"))
+    told = verdicts.table()
+    assert told[["repeat", "attribute"]].to_numpy().tolist() == [[3, name] for name in told["attribute"]]
+    assert "tone" not in set(told["attribute"]) and told.set_index("attribute")["value"]["accurate"] == 4
+
+
+def test_components_of_repeats_by_hand() -> None:
+    """Cell means 1, 3 / 5, 9, each of two answers one apart from its mean: within 2, interaction 1 - 2 / 2, and so on."""
+    means = np.array([[1.0, 3.0], [5.0, 9.0]])
+    table = pd.concat([long(means - 1), long(means + 1).assign(repeat=2)])
+    found = variance_components(table)
+
+    # Mean squares: cases 2 * (2.5^2 * 2) = 25, jurors 9, both together 1.
+    assert (found.case, found.juror, found.repeat) == (12.0, 4.0, 2.0) and found.interaction == pytest.approx(0.0)  # fmt: skip
+    assert (found.cases, found.jurors, found.repeats) == (2, 2, 2.0)
+    assert found.relative_error(2, 1) == pytest.approx(1.0) and found.relative_error(2, 4) == pytest.approx(0.25)  # fmt: skip
+    assert found.absolute_error(2, 1) == pytest.approx(3.0)
+    assert found.relative(2, 1) == pytest.approx(12 / 13) and found.absolute(2, 1) == pytest.approx(12 / 15)
+    assert found.round_robin(2) == pytest.approx(12 / (12 + 4 + 1))
+    designs = study(table, "x", "final", usd=0.5).designs.set_index(["design", "jurors", "repeats"])
+    assert designs.loc[("crossed", 4, 3), "absolute"] == pytest.approx(found.absolute(4, 3))
+    assert (designs.loc[("crossed", 4, 3), "calls"], designs.loc[("crossed", 4, 3), "usd"]) == (12, 6.0)
+    assert (designs.loc[("round robin", 2, 3), "calls"], designs.loc[("round robin", 2, 3), "usd"]) == (3, 1.5)  # fmt: skip
 
 
 def test_designs_of_a_round_robin_and_of_too_little() -> None:

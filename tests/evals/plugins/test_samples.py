@@ -12,17 +12,21 @@ from mixed_rubric import RUBRIC, SCORES, agreeing_server
 from openai_server import ProviderServer, jury_of
 from pydantic import BaseModel
 from server_juries import jury_at
+from written_transcripts import cast, transcript_of
 
-from venire import VenireError
+from venire import Jury, Stop, VenireError
 from venire.evals.plugins.judgement import (
     Judgement,
+    counts_of,
     named_scores,
     names_with_best,
     numbers_of,
     one_share,
 )
+from venire.evals.plugins.promptfoo import get_assert
 from venire.evals.plugins.samples import case_from_row, text_of
 from venire.evals.plugins.sitting import case_from_sample, convene
+from venire.orchestration.verdict import verdict
 
 
 class Draft(BaseModel):
@@ -63,6 +67,8 @@ def test_a_row_has_a_source_a_question_and_a_reference() -> None:
     assert list(case.source) == ["Monday.", "Tuesday."]
     assert case_from_row({"a": 1, "b": 2}, "Fever.").question == '{"a": 1, "b": 2}'
     assert not case_from_row(None, "Fever.").question and not case_from_row({}, "Fever.").question
+    pair = case_from_row({"task": "Summarise.", "notes": "Monday.", "old": "Cough."}, "Fever.", source="notes", against="old")  # fmt: skip
+    assert pair.question == "Summarise." and {pair.output, pair.output_b} == {"Fever.", "Cough."}
 
 
 def test_a_row_without_a_name_is_known_by_what_went_in_and_came_out() -> None:
@@ -127,6 +133,49 @@ def test_what_is_hung_is_no_number_anywhere(hung: Judgement) -> None:
     counts = ("hung", "abstentions")
     assert {number for name, number in numbers_of(hung).items() if name not in counts} == {None}
     assert one_share(hung) is None and one_share(hung, "overall") is None
+
+
+def test_one_hung_attribute_leaves_no_whole_and_takes_nothing_from_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both jurors answer `accurate`, one alone `risk`: two are needed."""
+    jury = Jury.model_validate({"name": "j", "protocol": "panel", "quorum": 2, "seats": [{"name": name, "model": "scripted/none"} for name in "ab"]})  # fmt: skip
+    whole = {"accurate": 4, "tone": "plain", "plan": "not_applicable"}
+    ballots = [cast("a", {**whole, "risk": 2}), cast("b", whole, abstained=("risk",))]
+    heard = transcript_of(ballots).with_stop(Stop(reason="complete"))
+    judged = Judgement(verdict(heard, RUBRIC, jury, count="median"), RUBRIC, fresh=True)
+
+    assert {name: (mark.status, mark.value, mark.share) for name, mark in judged.marks.items()} == {
+        "accurate": ("reached", 4, 0.75),
+        "risk": ("hung", None, None),
+        "tone": ("reached", "plain", None),
+        "plan": ("not_applicable", None, None),
+        "safety": ("hung", None, None),
+        "overall": ("hung", None, None),
+    }
+    assert one_share(judged) is None and one_share(judged, "accurate") == 0.75
+    assert counts_of(judged)["hung"] == 1
+    assert judged.misses("accurate>=4") == [] and len(judged.misses("accurate>=5", "safety>=1", "risk<=5")) == 3  # fmt: skip
+
+    monkeypatch.setattr("venire.evals.plugins.promptfoo.convene", lambda *given, **options: _Said(judged))
+    config: dict[str, Any] = {"rubric": RUBRIC, "jury": jury}
+    plain, required, missed = (
+        get_assert("Text.", {"config": {**config, **more}})
+        for more in ({"prefix": "x."}, {"require": ["accurate>=4"]}, {"require": ["accurate>=5"]})
+    )
+    assert (plain["pass"], plain["reason"], plain["namedScores"]) == (False, "risk: hung", {"x.accurate": 0.75})  # fmt: skip
+    assert (required["pass"], required["score"], missed["pass"]) == (True, 0.75, False)
+    assert [part["score"] for part in plain["componentResults"]] == [0.75]
+
+
+@dataclass
+class _Said:
+    """A sitting that has one judgement for every case."""
+
+    judgement: Judgement
+
+    def hear_sync(self, case: Any) -> Judgement:
+        return self.judgement
 
 
 def test_a_score_that_has_no_best_is_refused_with_the_nearest() -> None:

@@ -87,7 +87,7 @@ def test_a_reward_runs_from_worst_to_best_and_hung_is_none(
 
 def test_a_range_is_what_worst_and_best_become_and_reasons_are_flagged() -> None:
     run = read_grader_run(graded("accurate", range=[-1, 1]))
-    lost = [{"reason": "refused", "detail": ""}, {"reason": "unavailable", "detail": "HTTP 500"}]
+    lost = [{"reason": "refused", "detail": "no"}, {"reason": "unparsable", "detail": "what"}, {"reason": "limit", "detail": "most"}, *2 * [{"reason": "unavailable", "detail": "HTTP 500"}]]  # fmt: skip
 
     best = grader_answer(run, judgement(accurate=5, risk=1, tone="plain"))
     hung = grader_answer(run, judgement(lost, accurate=None, risk=1, tone="plain"))
@@ -95,6 +95,10 @@ def test_a_range_is_what_worst_and_best_become_and_reasons_are_flagged() -> None
     assert (best["reward"], best["sub_rewards"]["risk"]) == (1.0, 1.0)
     errors = hung["metadata"]["errors"]
     assert errors["model_grader_refusal_error"] and errors["model_grader_server_error_details"] == "HTTP 500"
+    assert errors["model_grader_parse_error"] and not errors["python_grader_server_error"]
+    for ends, reward in (((0, 10), 7.5), ((1, 0), 0.25), ((2, -2), -1.0), ((0.5, 0.6), 0.575)):
+        ranged = read_grader_run(graded("accurate", range=list(ends)))
+        assert grader_answer(ranged, judgement(accurate=4, risk=1, tone="plain"))["reward"] == reward
 
 
 def test_an_items_texts_are_the_cases_and_its_samples_share_a_group() -> None:
@@ -104,6 +108,11 @@ def test_an_items_texts_are_the_cases_and_its_samples_share_a_group() -> None:
 
     assert (case.output, case.question, case.reference, case.source, case.group) == ("The text.", "Summarise.", "Good.", ("a", "b"), "7")  # fmt: skip
     assert case.metadata == {"item": 7, "label": 3, "context": "x"} and case.id.startswith("case-")
+    # A key of a case counts before another's word for it, wherever it stands; null says nothing, and a group of its own counts before the id.
+    odd = {"prompt": "No.", "question": "Yes?", "context": None, "source": {"a": 1}, "id": 1, "group": "g", "audience": "nurses"}  # fmt: skip
+    case = read_case(case_document(read_grader_run(graded(item=odd))), RUBRIC)
+    assert (case.question, case.source, case.group, case.audience) == ("Yes?", ('{"a": 1}',), "g", "nurses")
+    assert case.metadata == {"prompt": "No.", "context": None, "item": 1}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from venire import Case, deliberate_sync
 from venire.evals.training.examples import examples_from, more_lenient
 from venire.evals.training.settings import load_train_file
 from venire.personas.jury import Jury
-from venire.rubrics.rubric import load_rubric
+from venire.rubrics.rubric import Rubric, load_rubric
 
 RUBRIC = """
 name: notes
@@ -119,6 +119,10 @@ def test_leniency_is_capped_turned_and_flipped(tmp_path: Path) -> None:
         "risk": 1,
         "stigma": 0,
     }
+    assert more_lenient(rubric, {"accurate": 2, "risk": 4, "stigma": 0}) == {"accurate": 3, "risk": 3, "stigma": 1}  # fmt: skip
+    any_number = Rubric.model_validate({"name": "n", "version": 1, "scales": {"s": {"level": "interval", "minimum": 0, "maximum": 10}}, "attributes": [{"name": "up", "question": "?", "scale": "s"}, {"name": "down", "question": "?", "scale": "s", "better": "low"}]})  # fmt: skip
+    assert more_lenient(any_number, {"up": 9.5, "down": 0.5}) == {"up": 10.0, "down": 0.0}
+    assert more_lenient(any_number, {"up": 2.5, "down": 7.5}) == {"up": 3.5, "down": 6.5}
 
 
 def test_pairs_that_come_out_equal_are_dropped_and_counted(tmp_path: Path) -> None:
@@ -132,6 +136,41 @@ def test_pairs_that_come_out_equal_are_dropped_and_counted(tmp_path: Path) -> No
     assert found.summary()["dropped"]["pairs that came out equal"] == 1
     assert len(found.preferences) == 11
     assert found.summary()["dropped"]["ratings of other attributes"] == 84
+
+
+def test_what_is_left_out_is_counted_and_the_last_round_counts(tmp_path: Path) -> None:
+    """Of c0: Ana changes her mind, Ben is whole, Cy leaves one blank, Di is off the scale, Ed rates another question."""
+    path = write_set(tmp_path)
+    (tmp_path / "rubric.yaml").write_text(RUBRIC.replace("scales:\n", "scales:\n  kind: {level: nominal, anchors: {plain: a, odd: b, rude: c}}\n") + "  - {name: tone, question: Of which kind?, scale: kind}\n")  # fmt: skip
+    whole = {"risk": 2, "stigma": 0, "tone": "plain"}
+    rows = [
+        *(("c0", "Ana", name, value, 2, "second thoughts") for name, value in {**whole, "accurate": 4, "tone": "odd"}.items()),
+        *(("c0", "Ana", name, value, 1, "at first") for name, value in {**whole, "accurate": 1}.items()),
+        *(("c0", "Ben", name, value, 1, "") for name, value in {**whole, "accurate": 3}.items()),
+        *(("c0", "Cy", name, value, 1, "") for name, value in {**whole, "accurate": ""}.items()),
+        *(("c0", "Di", name, value, 1, "") for name, value in {**whole, "accurate": 9}.items()),
+        ("c0", "Ed", "brief", 3, 1, ""),
+        *(("zz", "Ana", name, value, 1, "") for name, value in {**whole, "accurate": 3}.items()),
+        *(("c1", rater, name, value, 1, "") for rater, tone in (("Ana", "rude"), ("Ben", "plain"), ("Di", "plain")) for name, value in {**whole, "accurate": 2, "tone": tone}.items()),
+    ]  # fmt: skip
+    with (tmp_path / "ratings.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("case", "rater", "attribute", "value", "round", "rationale"), *rows])
+    found = examples_from(load_train_file(path))
+
+    assert found.dropped == {"ratings of other attributes": 1, "blank ratings": 1, "ballots that are not whole": 1, "ballots with a value off the scale": 1, "ratings of unknown cases": 1}  # fmt: skip
+    assert [(row["case"], row["reviewer"]) for row in found.sft] == [("c0", "Ana"), ("c0", "Ben"), ("c1", "Ana"), ("c1", "Ben"), ("c1", "Di")]  # fmt: skip
+    ana, ben = (json.loads(row["messages"][-1]["content"]) for row in found.sft[:2])
+    assert (ana["accurate"], ana["tone"]["score"]) == ({"rationale": "second thoughts", "evidence": [], "score": 4}, "odd")  # fmt: skip
+    assert ben["accurate"] == {"rationale": "The reviewer gave no reason.", "evidence": [], "score": 3}
+    # The lower of two in the middle, and of words the commonest; nobody's reasons.
+    first, second = (json.loads(pair["chosen"][0]["content"]) for pair in found.preferences)
+    assert (first["accurate"]["score"], second["tone"]["score"]) == (3, "plain")
+    assert {part["rationale"] for part in first.values()} == {"The reviewer gave no reason."}
+    assert found.preferences[0]["prompt"] == found.sft[0]["messages"][:-1]
+    # Everyone has as many rows as Ana and Ben, and each own row at least once.
+    rows_of = Counter(row["reviewer"] for row in found.upsampled)
+    assert rows_of == {"Ana": 2, "Ben": 2, "Di": 2} and all(row in found.upsampled for row in found.sft)
+    assert found.summary()["reviewers"]["Di"] == {"rows": 1, "upsampled": 2}
 
 
 def test_the_command_writes_the_same_bytes_for_the_same_seed(tmp_path: Path) -> None:

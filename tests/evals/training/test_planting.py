@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -12,8 +13,18 @@ import pytest
 from command_line import venire
 
 from venire import Case
+from venire.evals.training.faults import other_number, points_for
 from venire.evals.training.passages import Truth, numbers_in, passages
-from venire.evals.training.planting import KINDS, PlantedText, plant, planted_cases, split_of, truth_of
+from venire.evals.training.planting import (
+    KINDS,
+    Fault,
+    PlantedText,
+    foreign_sentences,
+    plant,
+    planted_cases,
+    split_of,
+    truth_of,
+)
 from venire.rubrics.rubric import load_rubric
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
@@ -96,6 +107,56 @@ def test_several_faults_do_not_overlap() -> None:
         assert planted.scores["accurate"] == 1
 
 
+def test_a_fault_within_another_moves_that_ones_end() -> None:
+    """The order of all sentences, and then a number in one of them: the first still spans the whole text."""
+    seen = 0
+    for seed in range(30):
+        planted = plant(NOTE, truth_of(CASE), ["number", "order"], random.Random(seed))
+        if planted is not None:
+            order, number = planted.faults
+            assert (order.kind, order.start, order.end) == ("order", 0, len(planted.output))
+            assert planted.output[number.start : number.end] == number.after
+            seen += len(number.after) != len(number.before)
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("lost", "points"), [(0, 1), (11, 1), (12, 2), (29, 2), (30, 3), (59, 3), (60, 4), (100, 4)]
+)
+def test_what_is_lost_weighs_by_its_share_of_the_words(lost: int, points: int) -> None:
+    words = [f"wor{chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(100)]
+    assert points_for(" ".join(words), " ".join(words[lost:])) == points
+
+
+@pytest.mark.parametrize(
+    ("faults", "scores"),
+    [
+        ([], (5, 5, 5, 5, 0)),
+        ([("accurate", 3), ("thorough", 1)], (2, 4, 5, 5, 0)),
+        ([("accurate", 3), ("accurate", 3), ("stigmatizing", 1), ("stigmatizing", 1)], (1, 5, 5, 5, 1)),
+        ([("organized", 4), ("succinct", 2)], (5, 5, 1, 3, 0)),
+    ],
+)
+def test_the_right_scores_are_the_best_less_the_points(faults: list[tuple[str, int]], scores: tuple[int, ...]) -> None:  # fmt: skip
+    made = [Fault(kind="x", attribute=name, points=points, start=0, end=1, before="", after="") for name, points in faults]  # fmt: skip
+    found = PlantedText(output="x", faults=tuple(made)).scores
+    assert tuple(found[name] for name in ("accurate", "thorough", "organized", "succinct", "stigmatizing")) == scores  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_another_number_has_its_form_and_is_neither_near_nor_taken(seed: int) -> None:
+    for before in ("500", "7.5", "3", "Three", "twelve", "38.4"):
+        taken = numbers_in("500 7.5 3 12 38.4 40 1000 250 four")
+        after = other_number(before, taken, random.Random(seed))
+        assert after is not None and not numbers_in(after) & taken
+        if before[0].isdigit():
+            assert len(after.partition(".")[2]) == len(before.partition(".")[2]) and float(after) > 0
+            assert abs(float(after) - float(before)) > 0.08 * float(before)
+        else:
+            assert after[0].isupper() == before[0].isupper() and after.lower() != before.lower()
+    assert other_number("two", numbers_in("two three four five six seven eight nine ten twelve fourteen"), random.Random(seed)) is None  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("words", "numbers"),
     [
@@ -115,7 +176,22 @@ def test_a_document_stays_on_one_side_of_a_split() -> None:
         sides.setdefault(each.case.group, set()).add(each.split)
 
     assert all(len(splits) == 1 for splits in sides.values())
-    assert {split_of(str(n), 0, shares) for n in range(50)} == {"train", "test"}
+    twins = [Case(id=f"d{n}", group=f"g{n // 2}", output=NOTE) for n in range(24)]
+    split = {each.case.id: each.split for each in planted_cases(twins, ["number"], seed=1, shares=shares)}
+    assert all(
+        split[f"d{n}"] == split[f"d{n}~number"] == split_of(f"g{n // 2}", 1, shares) for n in range(24)
+    )
+    assert set(split.values()) == {"train", "test"} != {split_of("g0", 1, None)} == {"all"}
+    parts = Counter(split_of(str(n), 0, {"train": 0.7, "dev": 0.1, "test": 0.2}) for n in range(2000))
+    assert {name: round(count / 200) for name, count in parts.items()} == {"train": 7, "dev": 1, "test": 2}
+    assert [split_of(str(n), 0, shares) for n in range(40)] != [split_of(str(n), 1, shares) for n in range(40)]  # fmt: skip
+
+
+def test_what_is_made_up_of_a_case_comes_from_other_documents() -> None:
+    same = Case(id="e", group="b", output="Her sister lives in Norway.")
+    mine, theirs = Case(id="f", group="f", output="One."), OTHERS[0].model_copy(update={"group": "b"})
+    assert foreign_sentences([mine, same, theirs], theirs) == ["One."]
+    assert len(foreign_sentences([mine, same, theirs], mine)) == 3
 
 
 def test_the_right_ballot_names_the_fault_and_quotes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,8 +31,6 @@ from venire.evals.training import gguf_adapter, torch_trainer  # noqa: E402
 from venire.evals.training.examples import examples_from  # noqa: E402
 from venire.evals.training.gguf_adapter import read_peft_folder, write_adapter  # noqa: E402
 from venire.evals.training.settings import (  # noqa: E402  # noqa: E402
-    DPOSettings,
-    SearchSettings,
     SFTSettings,
     TrainFile,
     load_train_file,
@@ -213,16 +211,6 @@ def test_a_search_leaves_every_trial_in_the_card_and_goes_on_where_it_was_cut(
     ]
     assert len(rows) == 2 + 6
     assert sum(row.endswith("| yes |") for row in rows) == 2
-
-
-def test_a_search_in_which_every_loss_is_no_number_keeps_the_settings_of_the_file(tmp_path: Path) -> None:
-    pytest.importorskip("optuna", reason="the search is Optuna's")
-    from venire.evals.training.training_run import search_dpo, search_sft
-
-    few = SearchSettings(trials=2)
-
-    assert search_sft(SFTSettings(), few, lambda settings: float("nan"), seed=1) == SFTSettings()
-    assert search_dpo(DPOSettings(), few, lambda settings: float("nan"), seed=1) == DPOSettings()
 
 
 def test_another_training_is_not_mixed_into_an_unfinished_one(study: Path, tmp_path: Path) -> None:

@@ -7,8 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shared_data import shared_file
 
+from venire.evals.transcripts import aligners
 from venire.evals.transcripts.accuracy import AlignmentAccuracy, alignment_accuracy
 from venire.evals.transcripts.aligners import lexical_alignment
 from venire.evals.transcripts.alignment import (
@@ -122,6 +125,20 @@ def test_an_invented_group_is_an_error() -> None:
 
     assert (found.said_errors, found.wrong_utterances) == ((1,), (1,))
     assert (len(found.invented_groups), found.structural_groups) == (1, 0.5)
+
+
+def test_what_stands_in_several_groups_is_said_once_and_a_place_twice_in_one_group_is_none() -> None:
+    given = [group([0, 1], [0, 0, 1]), group([1], [1]), group([2], [3]), group([3], [3])]
+    found = alignment_accuracy(given, [group([0, 1], [0, 1]), group([2], [2]), group([3], [3])], said=5, heard=5)  # fmt: skip
+
+    assert (found.repeated_said, found.repeated_heard) == ((1,), (1, 3))
+    assert (found.said_errors, found.heard_errors, found.wrong_utterances) == ((), (2,), (2,))
+    assert found.wrong_groups == (group([0, 1], [0, 1]), group([2], [2]))
+    assert (found.structural, found.structural_groups) == (0.8, pytest.approx(1 / 3))
+    told = found.to_json()
+    assert told["heard"] == {"n": 5, "errors": [2], "accuracy": 0.8} and told["structural_groups"]["n"] == 3
+    nothing = alignment_accuracy([], [], said=0, heard=0).to_json()
+    assert nothing["said"] == {"n": 0, "errors": [], "accuracy": None}
 
 
 def test_the_released_alignments_have_the_published_errors() -> None:
@@ -278,6 +295,81 @@ def test_of_others_that_share_a_segment_the_most_similar_keeps_it() -> None:
     assert [g.heard for g in found.groups] == [(0,)] and "duplicate-dropped" in {c.rule for c in found.log}
 
 
+def test_a_missed_utterance_is_looked_for_between_its_neighbours_alone() -> None:
+    """Segment 1 has the missed words, but stands within the first group's; where it stands after it, it is taken."""
+    said, heard = talk("my knee hurts", "thank you doctor", "bye now"), ["my knee", "thank you doctor", "hurts", "bye now"]  # fmt: skip
+    within = empty_alignment(said, talk(*heard)).model_copy(update={"groups": (group([0], [0, 2]), group([2], [3]))})  # fmt: skip
+    after = empty_alignment(said, talk("my knee", "hurts", "thank you doctor", "bye now")).model_copy(update={"groups": (group([0], [0, 1]), group([2], [3]))})  # fmt: skip
+
+    assert refine(within).groups == within.groups and refine(within).missed == (1,)
+    assert refine(after).groups == (group([0], [0, 1]), group([1], [2]), group([2], [3]))
+    late = empty_alignment(said, talk("my knee hurts", "bye now", "thank you doctor")).model_copy(update={"groups": (group([0], [0]), group([2], [1]))})  # fmt: skip
+    assert refine(late).groups == late.groups and (refine(late).missed, refine(late).unused) == ((1,), (2,))
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, -7.0])
+@pytest.mark.parametrize("second", [False, True])
+def test_of_two_equal_answers_the_one_at_its_time_was_heard(offset: float, second: bool) -> None:
+    texts = ["my chest hurts since monday", "the left knee is swelling", "yes", "yes", "penicillin twice daily please"]  # fmt: skip
+    starts = [0.0, 10.0, 20.0, 60.0, 80.0]
+    said = Talk("c", tuple(Utterance(text=text, start=at, end=at + 3) for text, at in zip(texts, starts, strict=True)))  # fmt: skip
+    kept = [0, 1, 3 if second else 2, 4]
+    heard = Talk("h", tuple(Utterance(text=texts[n], start=starts[n] + offset, end=starts[n] + offset + 3) for n in kept))  # fmt: skip
+
+    found = lexical_alignment(empty_alignment(said, heard))
+    assert found.groups == tuple(group([n], [place]) for place, n in enumerate(kept))
+    assert found.missed == (2 if second else 3,) and found.aligner == "lexical"
+
+
+def longest_common(one: str, other: str) -> int:
+    rows = [0] * (len(other) + 1)
+    for letter in one:
+        before = rows[:]
+        for at, against in enumerate(other, 1):
+            rows[at] = before[at - 1] + 1 if letter == against else max(before[at], rows[at - 1])
+    return rows[-1]
+
+
+@given(st.text("abc", min_size=1, max_size=8), st.text("abc", min_size=1, max_size=8))
+def test_a_word_is_close_by_the_letters_in_common_in_order(one: str, other: str) -> None:
+    share = 2 * longest_common(one, other) / (len(one) + len(other))
+    close = one == other or (min(len(one), len(other)) >= 3 and share >= aligners.CLOSE - 1e-9)
+    # Only words with the same first letter, or the same last two, are looked at.
+    looked_at = one[0] == other[0] or one[-2:] == other[-2:]
+    found = lexical_alignment(empty_alignment(talk(one), talk(other))).groups
+
+    assert bool(found) == (close and looked_at)
+
+
+def test_what_a_model_answers_is_checked_place_by_place() -> None:
+    alignment = empty_alignment(talk("a", "b", "c"), talk("d", "e"))
+
+    def problem(*groups: tuple[list[int], list[int]]) -> str | None:
+        answer = {"groups": [{"said": said, "heard": heard} for said, heard in groups]}
+        return aligners._problem(aligners.AlignmentAnswer.model_validate(answer), alignment)
+
+    assert problem() is problem(([0], [0]), ([1, 2], [1])) is problem(([2], [1])) is None
+    assert "heard has no number 2" in str(problem(([0], [2])))
+    assert "said has no number -1" in str(problem(([-1], [0])))
+    assert "without a number under 'heard'" in str(problem(([0], [])))
+    assert "said 0 appears twice" in str(problem(([0], [0]), ([0], [1])))
+    assert "heard 0 appears twice, or out of order" in str(problem(([0], [1]), ([1], [0])))
+    assert "said 0 and 2 are in one group, but not consecutive" in str(problem(([0, 2], [0])))
+
+
+def test_a_group_is_told_with_its_times_its_confidence_and_its_kind() -> None:
+    heard = [Utterance(text="My chest", start=2.0, end=3.0, confidence=0.5), Utterance(text="hurts.", start=4.0, end=None, confidence=1.0), Utterance(text="Yes!")]  # fmt: skip
+    alignment = Alignment(name="c", said=talk("My chest hurts", "yes", "no").utterances, heard=tuple(heard), groups=(group([0], [0, 1]), group([1], [2])))  # fmt: skip
+    both, exact = alignment.to_json()["groups"]
+
+    assert {name: both[name] for name in ("kind", "start", "end", "time", "confidence", "heard_text")} == {"kind": "multi_fragment", "start": 2.0, "end": 3.0, "time": 3.25, "confidence": 0.75, "heard_text": "My chest hurts."}  # fmt: skip
+    assert (exact["kind"], exact["start"], exact["time"], exact["confidence"], exact["similarity"]) == ("exact", None, None, None, 1.0)  # fmt: skip
+    assert alignment.match_kind(group([1], [1])) == "fuzzy"
+    assert (alignment.missed, alignment.unused) == ((2,), ())
+    longer = alignment.model_copy(update={"heard": (*heard[:1], Utterance(text="b", start=1.0, end=9.0)), "groups": (group([0], [0, 1]),)})  # fmt: skip
+    assert [longer.to_json()["groups"][0][name] for name in ("start", "end")] == [1.0, 9.0]
+
+
 def test_similarity_is_the_papers() -> None:
     assert similarity("No pain.", "no pain") == pytest.approx(1)
     assert similarity("", "words") == 0
@@ -292,7 +384,12 @@ def test_cases_have_what_was_said_and_heard_and_the_turns_before(tmp_path: Path)
 
     assert first == {"id": "call-0", "reference": "No, none.", "output": "no none", "source": "Doctor: Any pain?", "group": "call", "missed": False}  # fmt: skip
     assert (second["output"], second["missed"]) == (NOTHING, True)
-    assert second["source"].splitlines()[-1] == "Doctor: Any allergies?"
+    assert second["source"].splitlines() == [
+        "Doctor: Any pain?",
+        "Patient: No, none.",
+        "Doctor: Any allergies?",
+    ]
+    assert third["source"].splitlines() == ["Patient: No, none.", "Doctor: Any allergies?", "Patient: Penicillin."]  # fmt: skip
     assert [row["id"] for row in alignment_cases(alignment, differing=True)] == ["call-1"]
     assert third["reference"] == "Bye."
 

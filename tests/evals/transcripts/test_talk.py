@@ -71,6 +71,42 @@ def test_srt_and_vtt(tmp_path: Path) -> None:
     assert read(tmp_path, "t.vtt", vtt) == [("Dr Ann", 1.0, 2.25, "Any pain?")]
 
 
+@pytest.mark.parametrize(
+    ("clock", "seconds"),
+    [("00:00:01,5", 1.5), ("00:00:01,05", 1.05), ("01:02:03,250", 3723.25), ("02:03.004", 123.004), ("10:00:00", 36000.0), ("00:59.999", 59.999)],
+)  # fmt: skip
+def test_a_clock_is_in_seconds(tmp_path: Path, clock: str, seconds: float) -> None:
+    ((_, start, end, _),) = read(tmp_path, "t.srt", f"1\n{clock} --> 20:00:00.000\nHello\n")
+    assert (start, end) == (pytest.approx(seconds), 72000.0)
+
+
+def test_tiers_are_one_talk_in_order_of_time_and_points_are_no_words(tmp_path: Path) -> None:
+    def tier(name: str, kind: str, *rows: tuple[float, float, str]) -> str:
+        intervals = "".join(f'intervals [{n}]:\nxmin = {low}\nxmax = {high}\ntext = "{text}"\n' for n, (low, high, text) in enumerate(rows, 1))  # fmt: skip
+        return f'item [1]:\nclass = "{kind}"\nname = "{name}"\nxmin = 0\nxmax = 9\n{intervals}'
+
+    late = tier("Late", "IntervalTier", (5, 6, "third"), (7, 8, " "), (8, 9, "fourth"))
+    grid = late + tier("Marks", "TextTier", (1, 1, "cough")) + tier("Early", "IntervalTier", (0.5, 1, "first"), (2, 3, "second"))  # fmt: skip
+    assert read(tmp_path, "t.TextGrid", grid) == [
+        ("Early", 0.5, 1.0, "first"),
+        ("Early", 2.0, 3.0, "second"),
+        ("Late", 5.0, 6.0, "third"),
+        ("Late", 8.0, 9.0, "fourth"),
+    ]
+
+
+def test_a_talks_speakers_and_their_places(tmp_path: Path) -> None:
+    rows = [{"id": "u1", "speaker": "Ann", "text": "a", "confidence": 0.5}, {"speaker": "", "text": "b", "start": "nan"}, {"speaker": "Ben", "text": "c"}, {"speaker": "ANN", "text": "d"}]  # fmt: skip
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    talk = read_talk(tmp_path / "t.jsonl")
+
+    assert talk.speakers == ("Ann", "Ben", "ANN") and talk.name == "t"
+    assert (talk.places("ann"), talk.places("Ben"), talk.places("Cy"), talk.places(None)) == ((0, 3), (2,), (), (0, 1, 2, 3))  # fmt: skip
+    assert (talk.utterances[0].id, talk.utterances[0].confidence, talk.utterances[1].start) == ("u1", 0.5, None)  # fmt: skip
+    (tmp_path / "n.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
+    assert read_talk(tmp_path / "n.jsonl").places("Ann") == (0, 1), "a file that names nobody is anybody's"
+
+
 def test_whisper_and_deepgram(tmp_path: Path) -> None:
     whisper = {"text": "x", "segments": [{"id": 0, "start": 0.0, "end": 1.0, "text": " Hello."}]}
     assert read(tmp_path, "w.json", json.dumps(whisper)) == [("", 0.0, 1.0, " Hello.")]
@@ -82,6 +118,13 @@ def test_whisper_and_deepgram(tmp_path: Path) -> None:
     assert read(tmp_path, "d.json", json.dumps(utterances)) == [("speaker 0", 1.0, 2.0, "hi")]
     whole = {"results": {"channels": [{"alternatives": [{"transcript": "hi there", "confidence": 0.9, "words": [{"start": 1.0, "end": 1.2}, {"start": 1.3, "end": 1.9}]}]}]}}  # fmt: skip
     assert read(tmp_path, "e.json", json.dumps(whole)) == [("", 1.0, 1.9, "hi there")]
+    spoken = [{"speaker": 1, "sentences": [{"text": "One.", "start": 1, "end": 2}, {"text": "Two.", "start": 2, "end": 3}]}, {"speaker": 0, "sentences": [{"text": "Three.", "start": 4, "end": 5}]}]  # fmt: skip
+    parts = {"results": {"channels": [{"alternatives": [{"transcript": "x", "paragraphs": {"paragraphs": spoken}}]}]}}  # fmt: skip
+    assert read(tmp_path, "p.json", json.dumps(parts)) == [
+        ("speaker 1", 1.0, 2.0, "One."),
+        ("speaker 1", 2.0, 3.0, "Two."),
+        ("speaker 0", 4.0, 5.0, "Three."),
+    ]
 
 
 def test_the_released_files(tmp_path: Path) -> None:
@@ -92,6 +135,9 @@ def test_the_released_files(tmp_path: Path) -> None:
         ("Doctor", 3604.0, None, "Bye."),
     ]
     assert read_talk(tmp_path / "g.json").speaker == "Patient"
+    at_once = {"transcript_golden_anonymized": "[01:30] A: One.\n[01:30] B: Two.\n[01:00] A: Three."}
+    assert [row[1:3] for row in read(tmp_path, "o.json", json.dumps(at_once))] == [(90.0, None), (90.0, None), (60.0, None)]  # fmt: skip
+    assert read_talk(tmp_path / "o.json").speaker is None and read_talk(tmp_path / "o.json").name == "o"
     heard = [
         {"id": "a", "text": "hi", "startedAt": "2024-01-01T00:00:01Z", "endedAt": "2024-01-01T00:00:02.5Z"}
     ]
