@@ -24,7 +24,7 @@ from agent_framework import Agent, BaseChatClient, ChatResponse, Message
 from venire.orchestration.agent_framework_agent import jury_agent
 from venire.orchestration.jury_room import VerdictMessage
 
-PYTHON = [text for kind, text in blocks("docs/autogen.md") if kind == "python" and "agent_framework" in text]
+PYTHON = [text for kind, text in blocks("docs/agent-framework.md") if kind == "python"]
 CLIENT = """
 import json
 from agent_framework import BaseChatClient, ChatResponse, Message, UsageDetails
@@ -51,7 +51,7 @@ class Writer(BaseChatClient[Any]):
 
 def test_the_pages_jury_judges_alone_and_after_a_writer_in_a_workflow() -> None:
     namespace: dict[str, Any] = {}
-    exec(compile(PYTHON[0], "docs/autogen.md", "exec"), namespace)
+    exec(compile(PYTHON[0], "docs/agent-framework.md", "exec"), namespace)
 
     outcome = asyncio.run(namespace["judge_alone"]("Monday: fever 38.4.", "Fever of 39.4 on Monday."))
     assert outcome.status in ("reached", "hung")
@@ -84,7 +84,7 @@ def test_a_jury_reads_what_was_said_before_streams_its_ballots_and_forgets(rubri
 def test_the_pages_agent_sits_on_a_jury_and_abstains_where_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    (jury,) = (text for _, text in blocks("docs/autogen.md") if text.startswith("# delivery.yaml"))
+    (jury,) = (text for _, text in blocks("docs/agent-framework.md") if text.startswith("# delivery.yaml"))
     (tmp_path / "delivery.yaml").write_text(jury.replace("delivery:midwife", f"delivery:{function}"))
     (tmp_path / "delivery.py").write_text(CLIENT + PYTHON[1])
     (tmp_path / "cases.jsonl").write_text('{"id": "1", "source": "Fever 38.4.", "output": "Fever 39.4."}\n')
