@@ -32,6 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/commands.md": commands_page(),
         "reference/files.md": files_page(),
         "reference/python.md": names_page("venire"),
+        "reference/evals.md": names_page("venire.evals"),
         "reference/plugin.md": names_page("venire.plugin"),
         "reference/sentences.md": sentences_page(),
     }

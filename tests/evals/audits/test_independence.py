@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from doc_blocks import blocks
 from shared_data import shared_file
 
 from venire.evals.audits.independence import (
@@ -169,16 +168,6 @@ def test_six_judges_of_llmbar_are_worth_two() -> None:
         f"{found.kish:.2f} {found.majority:.3f} {found.accuracy['GPT-4/Vanilla']:.3f}" == "2.13 0.553 0.828"
     )
     assert f"{found.eigenvalues:.2f} {found.independent:.3f}" == "3.44 0.627"
-
-
-def test_the_page_on_guarantees_runs() -> None:
-    namespace: dict[str, object] = {}
-    for kind, text in blocks("docs/guarantees.md"):
-        if kind == "python":
-            exec(compile(text, "docs/guarantees.md", "exec"), namespace)
-
-    rounds = namespace["rounds"]
-    assert isinstance(rounds, pd.DataFrame) and rounds["wrong_to_right"].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("r", [-0.2, 0.0, 0.3, 1.0])
