@@ -69,7 +69,7 @@ coverage: $(VENV)/.test $(HOSTS)/.ready
 	$(call install,$(VENV)) pytest-cov
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered --cov-fail-under=85
 
-# Small faults planted in the modules of .ci/mutants.toml, one or several of them with MODULE=; see CONTRIBUTING.md.
+# Small faults planted in the modules of .ci/mutants.toml, one or several of them with MODULE=; see docs/benchmarks.md.
 mutants: $(VENV)/.mutants
 	$(BIN)/python .ci/mutants.py $(MODULE)
 

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 TREES = ROOT / "build/mutants"
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "docs/benchmarks.md"
 SURVIVORS = ROOT / ".ci/survivors.csv"
 PACKAGES = ("rubrics", "personas", "agents", "orchestration", "evals", "web", "commands")
 COLUMNS = ["module", "function", "was", "becomes", "why"]
@@ -262,7 +262,7 @@ def table_row(module: str, outcome: Outcome) -> str:
 
 
 def write_table(outcomes: Mapping[str, Outcome]) -> None:
-    """Puts the rows of these modules into the table of CONTRIBUTING.md, in the order of mutants.toml."""
+    """Puts the rows of these modules into the table of the benchmarks page, in the order of mutants.toml."""
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(HEADER + "\n")
     rule, *rows = rest.partition("\n\n")[0].splitlines()
