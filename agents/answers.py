@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..rubrics.ballot import AbstainedAttribute
 from .instructions import fold_tight
-from .model import Message, ModelFailure
+from .model import CachedText, Message, ModelFailure
 
 _START = 300
 """The characters at the beginning of an answer in which a refusal is looked for."""
@@ -295,10 +295,12 @@ def _longest_words(part: dict[str, Any]) -> str:
     return max((value for value in part.values() if isinstance(value, str)), key=len, default="")
 
 
-@lru_cache(maxsize=64)
 def _fold_shown(text: str) -> str:
-    """`fold_tight`, cached: every seat answers to the same case."""
-    return fold_tight(text)
+    """`fold_tight`, once for what stands in many prompts: every seat answers to the same case."""
+    return text.tight if isinstance(text, CachedText) else _fold_tight(text)
+
+
+_fold_tight = lru_cache(maxsize=64)(fold_tight)
 
 
 def _unparsable(problem: str) -> UnusableAnswer:

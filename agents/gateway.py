@@ -166,7 +166,9 @@ class ModelGateway:
                     raise
                 break
             else:
-                by = "" if gateway is self else gateway._settings.model or "local"
+                if gateway is self:
+                    return filled
+                by = gateway._settings.model or "local"
                 return Filled(filled.value, spent.then(filled.spent.model_copy(update={"by": by})))
         assert first is not None
         raise FillFailed(first.failure, spent, first.fields) from None
@@ -176,7 +178,8 @@ class ModelGateway:
     ) -> Filled[Shape]:
         """The shape, filled in by this gateway's own model."""
         schema = inline(shape)
-        messages, spent = prompt.messages, Receipt()
+        question, spent = prompt.messages, Receipt()
+        messages = question
         fields: dict[str, Any] = {}
         for last_try in (False, True):
             request = self._request(messages, schema, repeat, prompt.subject)
@@ -187,17 +190,14 @@ class ModelGateway:
                 raise FillFailed(failure, spent) from None
             spent = self._with_wasted(spent, request).plus(request.key, reply)
             try:
-                return Filled(self._read(reply, shape, prompt.messages, check), spent)
+                return Filled(self._read(reply, shape, question, check), spent)
             except UnusableAnswer as misread:
                 if misread.failure.reason == "refused":
                     raise FillFailed(misread.failure, spent) from None
-                fields |= self._fields(reply, shape, prompt.messages)
+                fields |= self._fields(reply, shape, question)
                 if last_try:
                     raise FillFailed(misread.failure, spent, fields) from None
-                messages = (
-                    *prompt.messages,
-                    *repair_request(reply.text, misread.failure.detail, prompt.nonce),
-                )
+                messages = (*question, *repair_request(reply.text, misread.failure.detail, prompt.nonce))
         raise AssertionError("unreachable")
 
     async def say(self, messages: tuple[Message, ...], schema: Schema | None = None) -> tuple[Reply, str]:

@@ -56,13 +56,19 @@ def fold_tight(text: str) -> str:
     """`text` folded, without white space, quotation marks and escapes: two spellings of one JSON value are alike."""
     if "\\u" in text:
         text = _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text)
-    folded = "".join(fold(text).split())
-    for mark in "\\\"'`" if folded.isascii() else "\\\"'`“”„‟‘’‚‛«»‹›":
+    folded = fold(text)
+    if folded.isascii():
+        return folded.translate(_LOOSE)
+    folded = "".join(folded.split())
+    for mark in _MARKS:
         folded = folded.replace(mark, "")
     return folded
 
 
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_MARKS = "\\\"'`“”„‟‘’‚‛«»‹›"
+_LOOSE = {code: None for code in range(128) if chr(code).isspace() or chr(code) in _MARKS}
+"""What `fold_tight` drops of a text of ASCII."""
 
 
 def _visible(character: str) -> bool:

@@ -374,7 +374,8 @@ class Juror:
                 juror=name, round=round, reason="too_long", detail=too_long, asked=asked, saw=saw
             )
             return Turn(answer, Receipt())
-        subject = brief.subject(self.name, able, round=round, context=replace(context, first=first))
+        shown = context if first is None else replace(context, first=first)
+        subject = brief.subject(self.name, able, round=round, context=shown)
         prompt = Prompt(system, text, tail, subject, brief.nonce)
         try:
             filled = await self.gateway.fill(prompt, shape, check=check, repeat=repeat)
@@ -464,7 +465,9 @@ def _context(own: Mapping[str, Vote], heard: Sequence[Statement], *notes: str) -
 
 def _notes(*texts: str, nonce: str) -> tuple[str, ...]:
     """What a prompt tells beside the votes, without its markers: nobody but a model needs them."""
-    return tuple(told for text in texts if (told := re.sub(rf"\[\[[^\n]*{nonce}\]\]\n?", "", text).strip()))
+    # Every case has a code of its own: an expression with it is compiled only where there is something to look through.
+    shown = (re.sub(rf"\[\[[^\n]*{nonce}\]\]\n?", "", text) if nonce in text else text for text in texts)
+    return tuple(told for text in shown if (told := text.strip()))
 
 
 def _values(own: Mapping[str, Vote]) -> dict[str, Value]:

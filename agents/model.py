@@ -16,6 +16,7 @@ from ..rubrics.ballot import AbstentionReason, Schema, Vote
 from ..rubrics.case import Exhibit, Label
 from ..rubrics.claim import Claim
 from ..rubrics.rubric import Rubric
+from .instructions import fold_tight
 
 MAX_REPLY = 2_000_000
 """Bytes of one reply at the most, where nothing else is said: many times what any ballot has."""
@@ -117,7 +118,7 @@ class Request:
 
 
 class CachedText(str):
-    """A text that opens many prompts, with its hash and its JSON computed once."""
+    """A text that stands in many prompts, with its hash, its JSON and its folded form computed once."""
 
     def __reduce__(self) -> tuple[type[CachedText], tuple[str]]:
         return CachedText, (str(self),)
@@ -129,6 +130,10 @@ class CachedText(str):
     @cached_property
     def json_text(self) -> str:
         return json.dumps(self)
+
+    @cached_property
+    def tight(self) -> str:
+        return fold_tight(self)
 
 
 def digest(text: str) -> str:

@@ -66,6 +66,9 @@ _HIDDEN_ANSWER = 200_000
 """Tokens of reasoning that a provider may count and not show, where the seat states no `max_tokens`."""
 
 
+_NO_USAGE = Usage()
+
+
 def reported_usage(prompt: object, completion: object, cached: object = None) -> Usage:
     """The usage that a provider reports: -1 for what is no count of tokens, 0 for what is left out."""
     return Usage(reported_count(prompt), reported_count(completion), reported_count(cached))
@@ -90,7 +93,7 @@ def estimated_prompt(request: Request) -> int:
 def impossible_usage(request: Request, reply: Reply) -> str | None:
     """What is impossible about the token counts of a reply; None where they are possible, or missing."""
     usage = reply.usage
-    if usage == Usage():
+    if usage == _NO_USAGE:
         return None
     if usage.prompt < 0 or usage.completion < 0 or usage.cached < 0:
         return "a token count is negative or not a number"

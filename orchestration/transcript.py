@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
 from ..agents.cost import Cost, Receipt
 from ..agents.juror import Shown, Turn
@@ -228,7 +228,8 @@ def _abstention_entry(
 
 
 AnyEntry = Cast | Abstained | Ledger | Decided | Said | Extracted | Checked | Controlled
-Entry = Annotated[AnyEntry, Field(discriminator="kind")]
+# By its own class's serializer: that of a union makes a dict of every entry first.
+Entry = Annotated[AnyEntry, Field(discriminator="kind"), SerializeAsAny()]
 
 
 class Stop(BaseModel):

@@ -75,7 +75,17 @@ RESERVED = frozenset(
 """What a request has already: no name for one of `params`."""
 
 
-class ModelSettings(BaseModel):
+class _Recomputed(BaseModel):
+    """A model whose copy takes the fields along, and not what was computed of them once: with other fields, that is wrong."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copied = super().model_copy(update=update, deep=deep)
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[name]
+        return copied
+
+
+class ModelSettings(_Recomputed):
     """Which model answers, and how it is asked."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -231,7 +241,7 @@ class Seat(ModelSettings):
             raise _refusal(error) from None
 
 
-class Jury(BaseModel):
+class Jury(_Recomputed):
     """The seats, the orchestrator's seat, the protocol and its limits. Not a running thing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -401,7 +411,7 @@ class Jury(BaseModel):
         """Whether one judge answers: under `single`, or because nobody else has a seat."""
         return self.protocol == "single" or len(self.seats) == 1
 
-    @property
+    @cached_property
     def first_repeats(self) -> tuple[int, ...]:
         """Where each seat's repeats start, so that seats alike in all but their names give answers of their own."""
         alike: list[tuple[object, ...]] = []
@@ -415,7 +425,8 @@ class Jury(BaseModel):
 
     def options_as(self, model: type[AnyOptions]) -> AnyOptions:
         """The options of the jury's protocol, as the model that the protocol declares."""
-        fields = {name: getattr(self, name) for name in TOP_LEVEL if name in model.model_fields}
+        known = model.model_fields
+        fields = {name: getattr(self, name) for name in TOP_LEVEL if name in known}
         return model.model_validate({**fields, **self.options})
 
     def under(self, protocol: str) -> Jury:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
@@ -58,19 +58,30 @@ class Plugin:
             ) from error
 
 
-@cache
 def registered_plugins(group: str) -> Mapping[str, Plugin]:
-    """Everything registered under `group`, by name; nothing is imported. Read once: a new plug-in needs a new process."""
-    points_by_name: dict[str, dict[str, EntryPoint]] = {}
-    # A package that stands on the path twice, as a checkout does beside its installation, registers once.
-    for point in sorted(entry_points(group=group), key=lambda p: (p.name, _package(p) != OWN, _package(p))):
-        points_by_name.setdefault(point.name, {}).setdefault(_package(point), point)
-    if not points_by_name:
+    """Everything registered under `group`, by name; nothing is imported."""
+    if group not in plugins_by_group():
         raise VenireError(
             f"no plug-in is registered under {group!r}, not even venire's own",
             remedy="install venire again: pip install, with -e . in a checkout",
         )
-    return {name: Plugin(name, group, points) for name, points in points_by_name.items()}
+    return plugins_by_group()[group]
+
+
+@cache
+def plugins_by_group() -> Mapping[str, Mapping[str, Plugin]]:
+    """What every installed package registers for venire. Read once, for all groups: a new plug-in needs a new process."""
+    installed = entry_points()
+    groups = [group for group in installed.groups if group.startswith(f"{OWN}.")]
+    return {group: _plugins(group, installed.select(group=group)) for group in groups}
+
+
+def _plugins(group: str, points: Iterable[EntryPoint]) -> Mapping[str, Plugin]:
+    points_by_name: dict[str, dict[str, EntryPoint]] = {}
+    # A package that stands on the path twice, as a checkout does beside its installation, registers once.
+    for point in sorted(points, key=lambda p: (p.name, _package(p) != OWN, _package(p))):
+        points_by_name.setdefault(point.name, {}).setdefault(_package(point), point)
+    return {name: Plugin(name, group, named) for name, named in points_by_name.items()}
 
 
 def plugged_in(group: str, name: str, noun: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from pydantic import BaseModel, create_model
 from ...agents.answers import UnusableAnswer, read_answer
 from ...agents.budget import LimitReached
 from ...agents.cost import Receipt
-from ...agents.model import Answer, Message, ModelFailure, Reply
+from ...agents.model import Answer, CachedText, Message, ModelFailure, Reply
 from ...agents.orchestrator import NAME, Finding
 from ...agents.prompting import Brief, fence, form_of, repair_request, statements_text, words
 from ...agents.tokens import estimated_tokens
@@ -105,17 +106,25 @@ class Presider:
         self.final_prompt = final_prompt
         self.final: Final | None = None
         self._chat = chat
+        self._texts: dict[str, CachedText] = {}
+        """The texts of the conversation, which comes again with every call, longer by a message or two."""
         self._facts_given = False
         self._stalls = 0
         self._replans = 0
 
     async def answer(self, messages: tuple[Message, ...], schema: Schema | None) -> Reply:
         """What the framework is told. It asks for nothing but a progress ledger with a schema."""
+        messages = tuple(replace(message, body=self._cached_text(message.body)) for message in messages)
         if schema is not None:
             return Reply(text=await self._ledger(messages))
         if messages[-1].content == self.final_prompt:
             return Reply(text=await self._final_answer(messages))
         return Reply(text=await self._plan(messages))
+
+    def _cached_text(self, text: str) -> CachedText:
+        if text not in self._texts:
+            self._texts[text] = CachedText(text)
+        return self._texts[text]
 
     async def ask(
         self, messages: tuple[Message, ...], schema: Schema | None = None, spent: Receipt | None = None

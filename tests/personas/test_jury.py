@@ -88,6 +88,17 @@ def test_a_copy_with_other_seats_counts_their_repeats_anew() -> None:
     assert open_seats.fill(model="server/m").first_repeats == (0, 2)
 
 
+def test_a_copy_takes_along_nothing_that_was_computed_of_the_original() -> None:
+    jury = seats_of({**SAME, "alternates": ["openai/other"]})
+    seat = jury.seats[0]
+    assert (jury.seat_names, [each.model for each in seat.substitutes]) == ((seat.name,), ["openai/other"])
+
+    renamed = seat.model_copy(update={"name": "z", "alternates": ("openai/third",)})
+
+    assert jury.model_copy(update={"seats": (renamed,)}).seat_names == ("z",)
+    assert [each.model for each in renamed.substitutes] == ["openai/third"]
+
+
 def test_an_alternate_elsewhere_has_neither_the_address_nor_the_key_of_the_seats_model() -> None:
     settings = ModelSettings(
         model="server/m", base_url=HERE, api_key_env="KEY", context=9, temperature=0.5, alternates=("server/n", "openai/o")

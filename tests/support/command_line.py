@@ -51,10 +51,10 @@ def _run(command: list[str], cwd: str, environment: dict[str, str], printed: lis
     sys.argv = command
     sys.path[0:1] = [cwd, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     from venire.cli import main
-    from venire.rubrics.plugins import registered_plugins
+    from venire.rubrics.plugins import plugins_by_group
 
     if "PYTHONPATH" in environment or any(Path(cwd).glob("*.dist-info")):
-        registered_plugins.cache_clear()
+        plugins_by_group.cache_clear()
     try:
         main()
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from venire.orchestration.protocols import protocol
-from venire.rubrics.plugins import registered_plugins
+from venire.rubrics.plugins import plugins_by_group
 
 Groups = Mapping[str, Mapping[str, str]]
 """Entry points by group and name."""
@@ -45,5 +45,5 @@ def on_the_path(folder: Path, *modules: str) -> Iterator[None]:
 
 
 def _read_anew() -> None:
-    registered_plugins.cache_clear()
+    plugins_by_group.cache_clear()
     protocol.cache_clear()

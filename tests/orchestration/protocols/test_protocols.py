@@ -26,7 +26,7 @@ from venire.orchestration.record import Store
 from venire.orchestration.rounds import challenge_effect
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Ledger, Said
-from venire.rubrics.plugins import library, registered_plugins
+from venire.rubrics.plugins import library, plugins_by_group
 
 NAMES = ("single", "panel", "orchestrated", "moderated", "debate", "delphi", "escalate")
 
@@ -515,12 +515,12 @@ def test_a_library_may_be_registered_by_anyone(tmp_path: Path, monkeypatch: pyte
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-texts\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[venire.personas]\ntheirs = their_texts:FOLDER\n")
     monkeypatch.syspath_prepend(tmp_path)
-    registered_plugins.cache_clear()
+    plugins_by_group.cache_clear()
     try:
         assert load_persona("midwife").name == "midwife"
         assert load_persona("skeptic").name == "skeptic"
     finally:
-        registered_plugins.cache_clear()
+        plugins_by_group.cache_clear()
 
 
 def test_the_page_says_what_the_protocols_say() -> None:
