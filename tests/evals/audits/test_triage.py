@@ -14,6 +14,7 @@ import pytest
 from audit_worlds import LIKERT, clinicians_evidence, evidence, pandalm_evidence, ratings, votes
 from command_line import venire
 from planted_run import RUBRIC, SCRIPTS, planted_case, planted_run, scripted_jury
+from scipy.stats import rankdata
 
 from venire import Court, Store, VenireError
 from venire.evals.audits.audit import Severity
@@ -36,9 +37,12 @@ from venire.evals.audits.triage_review import (
     triage_section,
 )
 from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.question import Question
 from venire.evals.ratings.score_tables import lay_marks
+from venire.evals.statistics.proportion import wilson
 from venire.orchestration.deliberate import hear
 from venire.orchestration.runner import case_fingerprint
+from venire.rubrics.scale import Scale
 
 SAFE = {"safe": LIKERT}
 
@@ -380,3 +384,80 @@ def test_the_worst_attribute_counts_and_an_error_on_any_is_an_error() -> None:
     assert errors(marks, "jury", Severity()).to_dict() == {"c0": 0.0, "c1": 1.0, "c2": 0.0, "c3": 0.0}
     low = triage(world, marks, "jury").cases.set_index("case")["low_score"]
     assert low.to_dict() == {"c0": 0.0, "c1": 0.25, "c2": 1.0, "c3": 0.5}
+
+
+def test_signals_weigh_by_their_area_above_a_half_squared_and_few_of_either_kind_draw_them_to_the_prior() -> None:  # fmt: skip
+    """Ten errors and two others: the first signal has all errors above (12 ranks: 7.5 - 1.5), the second half as far, the third none."""
+    wrong = np.array([1.0] * 10 + [0.0] * 2)
+    first = np.arange(12, 0, -1.0)
+    second = np.array([1.0] * 5 + [0.0] * 7)
+    third = np.array([0.0] * 10 + [1.0] * 2)
+    shares, prior = np.column_stack([first, second, third]), np.array([1.0, 1.0, 2.0])
+    ranks = [rankdata(column) for column in shares.T]
+    gains_ = np.array([(rank[:10].mean() - rank[10:].mean()) / 12 for rank in ranks])
+    worth = np.clip(gains_, 0, None) ** 2
+
+    assert gains_[0] == 0.5 and gains_[1] == 0.25 and gains_[2] < 0
+    wanted = (2 * worth / worth.sum() + 10 * prior / 4) / 12
+    assert signal_weights(shares, wrong, prior).tolist() == pytest.approx(wanted.tolist())
+    assert signal_weights(shares, 1 - wrong, prior).tolist() == pytest.approx([1 * 10 / 48, 1 * 10 / 48, (2 + 10 * 0.5) / 12])  # fmt: skip
+
+
+def test_a_labelled_case_is_weighed_by_other_folds_and_an_unlabelled_one_by_all() -> None:
+    rng = np.random.default_rng(4)
+    shares, wrong = rng.random((40, len(SIGNALS))), (rng.random(40) < 0.4).astype(float)
+    wrong[30:] = np.nan
+    cluster, prior = np.arange(40) // 2, np.array([PRIOR[name] for name in SIGNALS])
+    found = weighed_signals(shares, list(SIGNALS), wrong, cluster)
+
+    all_labels = signal_weights(shares[:30], wrong[:30], prior)
+    assert found[30:].tolist() == pytest.approx((shares[30:] @ all_labels).tolist())
+    flipped = wrong.copy()
+    flipped[:2] = 1 - flipped[:2]
+    # The first group's own labels move its unlabelled and labelled fellows, and not itself.
+    moved = weighed_signals(shares, list(SIGNALS), flipped, cluster)
+    assert moved[:2].tolist() == pytest.approx(found[:2].tolist()) and moved[30:].tolist() != pytest.approx(found[30:].tolist())  # fmt: skip
+
+
+def test_a_case_that_has_votes_and_no_verdict_comes_first_and_a_risk_is_named_with_its_own_bad_end() -> None:
+    asked = {"safe": LIKERT, "risk": Question(LIKERT.scale, "low")}
+    world = evidence(
+        asked,
+        arms=[ratings("jury", [4.0, 4.0]), ratings("jury", [5.0, 1.0], "risk")],
+        ballots=[votes("jury", "a", [4.0, 4.0, 4.0])],
+    )
+    found = docket_of(world)
+
+    assert found.index[0] == "c2" and found["undecided"].to_dict() == {"c2": True, "c0": False, "c1": False}
+    assert found.loc["c0", "reasons"] == ("risk: 5, near the bad end of its scale (5)",)
+    assert found.loc["c1", "reasons"] == ("nothing unusual",)
+
+
+def test_many_scores_are_cut_into_five_groups_of_equal_size() -> None:
+    scores = np.linspace(1, 5, 50)
+    people = np.where(np.arange(50) % 10 < np.repeat([8, 6, 4, 2, 0], 10), np.where(scores < 3, 5.0, 1.0), scores)  # fmt: skip
+    scale = Question(Scale.model_validate({"level": "interval", "minimum": 1, "maximum": 5}), "high")
+    marks = lay_marks(evidence({"safe": scale}, arms=[ratings("jury", scores)], people=[ratings("Ana", people)]))  # fmt: skip
+    found = by_score(marks, "jury", errors(marks, "jury", Severity()))
+
+    assert found["n"].tolist() == [10] * 5 and found["errors"].tolist() == [8, 6, 4, 2, 0]
+    assert found["from"].tolist() == pytest.approx(np.round((scores[::10] - 1) / 4, 3).tolist())
+    assert found["to"].tolist() == pytest.approx(np.round((scores[9::10] - 1) / 4, 3).tolist())
+    assert (found["low"][0], found["high"][0]) == pytest.approx(wilson(0.8, 10, 0.95))
+
+
+def test_the_areas_are_of_the_places_and_of_each_signal_with_ties_shared_out() -> None:
+    """Places 1, 2, 3, 4 with errors at the second and fourth; one signal ties the first two, another knows nothing."""
+    cases = ["c0", "c1", "c2", "c3"]
+    table = pd.DataFrame(dict.fromkeys(SIGNALS, 0.0), index=pd.Index(cases, name="case")).reset_index()
+    table["spread"] = [0.9, 0.9, 0.1, 0.2]
+    docket = Docket("jury", table.assign(arm="jury", place=[1, 2, 3, 4], priority=0.0, undecided=False, reasons=[()] * 4))  # fmt: skip
+    wrong = pd.Series([0.0, 1.0, 0.0, 1.0], cases)
+    marks = lay_marks(evidence(SAFE, arms=[ratings("jury", [1.0] * 4)], people=[ratings("Ana", [1.0] * 4)]))
+    found = areas(docket, wrong, marks).set_index("order")
+
+    assert gains(docket, wrong)["found"].tolist() == [0, 0, 0.5, 0.5, 1.0]
+    # Under the curve of each: trapezes of width a quarter; the tie is a straight line over a half.
+    assert found.loc[TRIAGED, "area"] == pytest.approx((0 + 0.25 + 0.5 + 0.75) / 4)
+    assert found.loc["spread", "area"] == pytest.approx(0.25 * 0.5 + 0.75 * 0.25 + 1.0 * 0.25)
+    assert found.loc["risk", "area"] == pytest.approx(0.5) and set(found["best"]) == {0.75}

@@ -10,8 +10,11 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from venire import VenireError
+from venire import Jury, VenireError
+from venire.evals.inference.fair_count import learn_severities
 from venire.evals.inference.many_facets import _Fit, many_facets
+from venire.orchestration.counting.rule import Tally
+from venire.rubrics.scale import Scale, Value
 
 SEVERITY = np.array([-0.8, -0.2, 0.0, 0.3, 0.7])
 DIFFICULTY = np.array([-0.3, 0.3])
@@ -172,3 +175,27 @@ def test_an_end_throughout_has_a_finite_measure_and_a_note() -> None:
     assert np.isfinite(found.cases["measure"]).all() and np.isfinite(found.raters["severity"]).all()
     assert "severity cannot be estimated: r4" in " ".join(found.notes)
     assert found.raters.set_index("rater")["severity"].idxmin() == "r4"
+
+
+def test_a_fair_count_is_the_fair_average_and_without_cases_enough_the_plain_mean() -> None:
+    rng = np.random.default_rng(7)
+    jury = Jury.model_validate({"name": "j", "quorum": 2, "seats": [{"name": name} for name in "xyz"]})
+    five = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
+    words = Scale.model_validate({"level": "nominal", "anchors": {"a": "a", "b": "b"}})
+
+    def tally(case: str, cast: dict[str, Value], scale: Scale = five, attribute: str = "accurate") -> Tally:
+        return Tally(case, attribute, scale, cast, None, jury)
+
+    run = [tally(f"c{n}", {"x": int(level), "x#2": int(level), "y": int(min(5, level + 1)), "z": int(max(1, level - rng.integers(0, 2)))}) for n, level in enumerate(rng.integers(1, 6, 14))]  # fmt: skip
+    run[3].cast["z"] = "not_applicable"  # type: ignore[index]
+    count = learn_severities([*run, tally("c0", {"x": "a", "y": "a"}, words, "tone")])
+    rows = [(each.case, juror.partition("#")[0], "accurate", float(vote)) for each in run for juror, vote in each.votes.items()]  # fmt: skip
+    fair = many_facets(pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])).cases.set_index("case")["fair"]  # fmt: skip
+
+    assert [count(each).value for each in run] == pytest.approx(fair.reindex([each.case for each in run]).tolist(), abs=1e-8)  # fmt: skip
+    assert {count(each).method for each in run} == {"fair"}
+    few = learn_severities(run[:9])
+    assert few(run[0]).value == pytest.approx(np.mean([float(vote) for vote in run[0].votes.values()]))
+    assert "plain mean" in few(run[0]).why
+    assert count(tally("c1", {"x": 3})).value is None, "a quorum comes first"
+    assert count(tally("c0", {"x": "a", "y": "a"}, words, "tone")).value is None

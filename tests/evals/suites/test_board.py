@@ -15,8 +15,9 @@ from shared_data import shared_file
 
 from venire import VenireError
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.estimate import Estimate
 from venire.evals.suites.board import Board, board, board_effect, rank_intervals, scenario_effect
-from venire.evals.suites.differences import MACRO, system_differences
+from venire.evals.suites.differences import MACRO, SystemDifference, macro_leader, system_differences
 from venire.evals.suites.score_table import load_scores
 from venire.evals.suites.suite_tables import board_sentences
 
@@ -351,3 +352,15 @@ def test_a_difference_is_the_paired_t_and_on_the_macro_average_welchs() -> None:
     assert (macro.estimate.low, macro.estimate.high) == pytest.approx((low / 2, high / 2))
     assert macro.estimate.value == pytest.approx((gaps[0].mean() + gaps[1].mean()) / 2)
     assert macro.p_holm == macro.estimate.p
+
+
+def test_the_leader_is_ahead_of_every_other_and_not_of_some() -> None:
+    def ahead(*pairs: tuple[str, str, float, float]) -> str | None:
+        found = [SystemDifference(MACRO, first, second, Estimate(value, value, value, 9, "t"), p) for first, second, value, p in pairs]  # fmt: skip
+        elsewhere = SystemDifference("one", "c", "a", Estimate(1.0, 1.0, 1.0, 9, "t"), 0.001)
+        return macro_leader((*found, elsewhere))
+
+    assert ahead(("a", "b", -0.2, 0.01), ("a", "c", 0.1, 0.01), ("b", "c", 0.3, 0.01)) == "b"
+    assert ahead(("a", "b", 0.2, 0.01), ("a", "c", 0.1, 0.2), ("b", "c", 0.3, 0.01)) is None
+    assert ahead(("a", "b", 0.2, 0.01), ("a", "c", -0.1, 0.01), ("b", "c", 0.3, 0.01)) is None
+    assert ahead() is None

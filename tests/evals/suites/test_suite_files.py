@@ -18,6 +18,7 @@ from venire.agents.cost import Price
 from venire.evals.statistics.draws import Draws
 from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_with_people
 from venire.evals.suites.helm_runs import load_helm, statistic_mean
+from venire.evals.suites.outputs import RecordedOutput, load_recorded
 from venire.evals.suites.scenario import LIBRARY, PromptTemplate, load_scenario, load_scenario_cases
 from venire.evals.suites.scored_systems import scored_scenario
 from venire.evals.suites.suite import arm_name, load_suite
@@ -266,3 +267,32 @@ def test_a_helm_statistic_without_a_number_is_none_and_not_zero(
     stat: dict[str, object], mean: float | None
 ) -> None:
     assert statistic_mean(stat) == mean
+
+
+def test_recorded_outputs_are_sorted_by_scenario_system_and_case(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.write_text("scenario,case,system,answer,prompt_tokens,completion_tokens\na,1,x,Yes.,10,2\n,2,x,No.,,\nother,1,x,Lost.,1,1\na,1,y,,7,0\n")  # fmt: skip
+    two.write_text("case,output\n1,Maybe.\n")
+    files: Any = [("", [one], "b", {"output": "answer"}), ("z", [two], "b", {})]
+    found, notes = load_recorded(tmp_path / "s.yaml", files, ["a", "b"])
+
+    assert found["a"]["x"]["1"] == RecordedOutput("Yes.", 10, 2) and found["b"]["x"]["2"] == RecordedOutput(
+        "No."
+    )
+    assert found["a"]["y"]["1"] == RecordedOutput("", 7, 0) and found["b"]["z"]["1"].text == "Maybe."
+    assert {name: sorted(systems) for name, systems in found.items()} == {"a": ["x", "y"], "b": ["x", "z"]}
+    assert notes == ["one.csv: 1 output left out, because the suite has no such scenario"]
+    alone, _ = load_recorded(tmp_path / "s.yaml", [("z", [two], None, {})], ["a"])
+    assert list(alone) == ["a"], "a suite of one scenario needs no name for it"
+    for scenario, text, problem in (
+        (None, "case,output\n1,x\n", "no scenario"),
+        ("a", "case,output\n1,x\n1,y\n", "two outputs for case '1' of 'a'"),
+        ("a", "case,output\n,x\n", "no 'case'"),
+        ("a", "case,output,prompt_tokens\n1,x,1.5\n", "not a number of tokens"),
+        ("a", "case,output,completion_tokens\n1,x,-2\n", "not a number of tokens"),
+    ):
+        two.write_text(text)
+        with pytest.raises(VenireError, match=problem):
+            load_recorded(tmp_path / "s.yaml", [("z", [two], scenario, {})], ["a", "b"])
+    with pytest.raises(VenireError, match="no column 'outputs'"):
+        load_recorded(tmp_path / "s.yaml", [("z", [two], "a", {"outputs": "answer"})], ["a"])

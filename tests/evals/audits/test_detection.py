@@ -1,0 +1,84 @@
+"""A label from outside, found from the lowest score up, and a second panel beside an arm; both by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from audit_worlds import LIKERT, evidence, ratings
+from scipy.stats import spearmanr
+
+from venire import VenireError
+from venire.evals.audits.detection import OutsideLabel, detection_section, outside_label
+from venire.evals.audits.rescoring import against_panel, rescore_section
+from venire.evals.ratings.pooling import OVERALL
+from venire.evals.ratings.score_tables import lay_marks
+from venire.evals.statistics.draws import Draws
+
+NAN = float("nan")
+
+
+def test_a_label_is_read_from_its_column_and_outputs_of_one_case_share_it() -> None:
+    cases = pd.DataFrame({"case": ["a", "b", "c", "d", "e"], "disagrees": [1.0, "True", 0, None, "yes"], "ward": ["w1", "w1", 2.0, None, None]})  # fmt: skip
+    found = outside_label(cases, "disagrees", wrong=[True], pool="ward")
+
+    assert found.wrong.to_dict() == pytest.approx({"a": 1, "b": 1, "c": 0, "d": NAN, "e": 0}, nan_ok=True)
+    assert found.pooled.to_dict() == {"a": "w1", "b": "w1", "c": "2", "d": "d", "e": "e"}
+    assert outside_label(cases, "disagrees", wrong=["yes", 1]).wrong["e"] == 1
+    with pytest.raises(VenireError, match="the outputs of w1 have different labels"):
+        outside_label(cases.assign(disagrees=[1, 0, 0, 0, 0]), "disagrees", wrong=[1], pool="ward")
+
+
+def test_wrong_cases_are_looked_for_from_the_lowest_mean_of_their_outputs() -> None:
+    """Five cases; the first has two outputs, of 1 and 5, whose mean is 3. By score: e 1, then d 2, a 3, b 4, c 5; d and c are wrong."""
+    names = ["a1", "a2", "b", "c", "d", "e", "f"]
+    scores = [1.0, 5.0, 4.0, 5.0, 2.0, 1.0, 1.0]
+    arm = ratings("jury", scores).assign(case=names)
+    other = arm.assign(attribute="brief", value=3.0)
+    marks = lay_marks(evidence({"safe": LIKERT, "brief": LIKERT}, arms=[arm, other]))
+    wrong = pd.Series([0.0, 0.0, 0.0, 1.0, 1.0, 0.0, NAN], names)
+    pooled = pd.Series(["a", "a", "b", "c", "d", "e", "f"], names)
+    found = detection_section(marks, OutsideLabel(wrong, pooled, ("safe",)), Draws(0, 50)).tables
+
+    curve = found["curve"]
+    assert curve["reviewed"].tolist() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert curve["found"].tolist() == [0, 0, 0.5, 0.5, 0.5, 1.0]
+    (area,) = found["areas"].to_dict("records")
+    assert area["area"] == pytest.approx((0 + 0.25 + 0.5 + 0.5 + 0.75) / 5)
+    assert (area["wrong"], area["n"], area["outputs"]) == (2, 5, 6)
+    assert area["rho"] == pytest.approx(spearmanr([3, 4, 5, 2, 1], [0, 0, 1, 1, 0]).statistic)
+    saved = found["saved"].set_index("found")
+    assert saved["reviewed"].to_dict() == pytest.approx({0.5: 0.4, 0.8: 0.92, 0.9: 0.96, 0.95: 0.98, 1.0: 1.0})  # fmt: skip
+    assert saved["saved"].tolist() == pytest.approx((1 - saved["reviewed"]).tolist())
+    assert saved["random"].tolist() == pytest.approx([0.5, 0.2, 0.1, 0.05, 0.0])
+    by_label = found["by_label"].set_index("label")
+    assert (by_label.loc["wrong", "n"], by_label.loc["wrong", "mean"]) == (2, pytest.approx((1.0 + 0.25) / 2))
+    assert (by_label.loc["right", "lowest"], by_label.loc["right", "highest"]) == (0.0, 0.75)
+    # All attributes count where none is named: the mean of both.
+    every = detection_section(marks, OutsideLabel(wrong, pooled), Draws(0, 20)).tables["by_label"].set_index("label")  # fmt: skip
+    assert every.loc["wrong", "mean"] == pytest.approx(((1.0 + 0.5) / 2 + (0.25 + 0.5) / 2) / 2)
+    none = detection_section(marks, OutsideLabel(wrong * 0, pooled), Draws(0, 20))
+    assert not none.tables and "0 of 5 labelled cases as wrong" in none.sentences[0]
+
+
+def test_a_second_panel_is_held_against_the_first_as_the_arm_is() -> None:
+    """On the four cases that all three scored the arm is off by 1, 0, 1, 0 and the panel by 2, 0, 0, 2, always above."""
+    people, arm, panel = [1.0, 2.0, 3.0, 2.0, 4.0], [2.0, 2.0, 4.0, 2.0, 5.0], [3.0, 2.0, 3.0, 4.0]
+    rescored = [ratings("Cy", panel), ratings("Di", panel)]
+    given = evidence({"safe": LIKERT}, arms=[ratings("jury", arm)], people=[ratings("Ana", people)], rescored=pd.concat(rescored))  # fmt: skip
+    scores = pd.DataFrame({"case": [f"c{n}" for n in range(5)], "cluster": range(5), "fold": 0, "attribute": "safe", "before": arm, "after": people, "people": people})  # fmt: skip
+    found = against_panel(given, "jury", scores, Draws(0, 200)).set_index(["side", "attribute", "measure"])
+
+    offset = found.loc[("before", "safe", "offset")]
+    assert (offset["of_arm"], offset["of_panel"], offset["n"]) == (0.5, 1.0, 4)
+    assert offset["advantage"] == pytest.approx(0.5), "nearer, for its offset is the smaller"
+    rmse = found.loc[("before", OVERALL, "rmse")]
+    assert (rmse["of_arm"], rmse["of_panel"]) == pytest.approx((np.sqrt(2 / 4), np.sqrt(8 / 4)))
+    assert rmse["advantage"] == pytest.approx(np.sqrt(2) - np.sqrt(0.5)) and rmse["win_rate"] > 0.8
+    rho = found.loc[("before", "safe", "spearman")]
+    assert rho["of_arm"] == pytest.approx(spearmanr(arm[:4], people[:4]).statistic)
+    assert rho["of_panel"] == pytest.approx(spearmanr(panel, people[:4]).statistic)
+    assert found.loc[("after", "safe", "rmse"), "of_arm"] == 0.0
+    section = rescore_section(given, {"jury": scores, "other": scores.iloc[:0]}, Draws(0, 20))
+    assert section is not None and "other is not compared" in section.notes[0] and len(section.sentences) == 1
+    assert rescore_section(evidence({"safe": LIKERT}, arms=[ratings("jury", arm)]), {}, Draws(0)) is None

@@ -1,0 +1,149 @@
+"""A run as tables, from deliberations written by hand: what stands, what hung, who abstained, what changed; and parts of the evidence."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+from audit_worlds import LIKERT, evidence, ratings, votes
+from mixed_rubric import RUBRIC
+from written_transcripts import abstained, cast, transcript_of
+
+from venire import Jury, Stop, Verdict
+from venire.agents.cost import Receipt
+from venire.evals.ratings.evidence import _numbers_as_numbers, two_panels
+from venire.evals.ratings.run_tables import (
+    ArmAbstentions,
+    ArmCosts,
+    ArmRatings,
+    ArmStops,
+    BlindCounts,
+    Collector,
+    JurorRatings,
+    RoundVotes,
+    VoteChanges,
+)
+from venire.evals.statistics.matrix import InvalidRatings
+from venire.orchestration.record import Arm
+from venire.orchestration.verdict import verdict
+
+
+def arm(protocol: str = "delphi", name: str = "j", seats: str = "abc") -> Arm:
+    jury = Jury.model_validate({"name": name, "protocol": protocol, "count": "median", "quorum": min(2, len(seats)), "seats": [{"name": seat, "model": f"scripted/{seat}"} for seat in seats]})  # fmt: skip
+    return Arm(1, name, RUBRIC, jury, {})
+
+
+def heard(of: Arm) -> Verdict:
+    """`a` gives 2 and then 5, `b` 3 and keeps it, `c` abstains in both rounds; on risk only `b` votes, on plan nobody has one that applies."""
+    spent = Receipt(calls=("k",), prompt=100, completion=10, usd=0.5, seconds=2.0)
+    steps = (
+        [
+            cast("a", {"accurate": 2, "tone": "plain", "plan": "not_applicable"}, abstained=("risk",), spent=spent),
+            cast("b", {"accurate": 3, "risk": 4, "tone": "plain", "plan": "not_applicable"}, spent=spent),
+            abstained("c", *RUBRIC.names),
+        ],
+        [cast("a", {"accurate": 5}, round=2, purpose="revision", saw=("1/b",), spent=spent), abstained("c", "accurate", round=2)],
+    )  # fmt: skip
+    transcript = transcript_of(*steps).with_stop(Stop(reason="rounds", limit="max_rounds"))
+    return verdict(transcript, of.rubric, of.jury, count="median")
+
+
+def table(collector: Collector, of: Arm | None = None) -> pd.DataFrame:
+    sat = of or arm()
+    collector.add(sat, heard(sat))
+    return collector.table()
+
+
+def test_reached_hung_and_not_applicable_stand_apart() -> None:
+    reached = table(ArmRatings())
+    assert reached.set_index("attribute")["value"].to_dict() == {"accurate": 4.0, "tone": "plain"}
+    assert set(reached["rater"]) == {"j"} and set(reached["case"]) == {"c"}
+    hung = table(ArmAbstentions())
+    assert hung["attribute"].tolist() == ["risk"] and "1 of the 2" in hung["why"][0] and hung["unreached"][0]
+
+
+def test_votes_that_stand_have_their_seat_and_model() -> None:
+    cast_votes = table(JurorRatings())
+    found = {(row.juror, row.attribute): row.value for row in cast_votes.itertuples()}
+    assert found == {("a", "accurate"): 5, ("b", "accurate"): 3, ("b", "risk"): 4, ("a", "tone"): "plain", ("b", "tone"): "plain"}  # fmt: skip
+    assert cast_votes.set_index("juror")["model"].to_dict() == {"a": "scripted/a", "b": "scripted/b"}
+
+    repeated = arm("single", seats="a")
+    steps = [cast("a", {"accurate": 1}), cast("a#2", {"accurate": 3})]
+    collector = JurorRatings()
+    collector.add(repeated, verdict(transcript_of(steps).with_stop(Stop(reason="complete")), RUBRIC, repeated.jury, count="median"))  # fmt: skip
+    assert collector.table()[["juror", "seat", "value"]].to_numpy().tolist() == [["a", "a", 1], ["a#2", "a", 3]]  # fmt: skip
+
+
+def test_votes_round_by_round_with_abstentions_as_blanks() -> None:
+    rounds = table(RoundVotes())
+    accurate = rounds[rounds["attribute"] == "accurate"]
+    found = {(row.juror, row.round): row.value for row in accurate.itertuples()}
+    assert found == {("a", 1): 2, ("b", 1): 3, ("c", 1): None, ("a", 2): 5, ("c", 2): None}
+    assert "plan" not in set(rounds.loc[rounds["value"].notna(), "attribute"])
+    assert table(RoundVotes(), arm("single", seats="a")).empty, "one seat is no jury"
+
+
+def test_blind_counts_stand_beside_the_final_ones_with_what_each_took() -> None:
+    counts = table(BlindCounts()).set_index("attribute")
+    assert counts.loc["accurate", ["final", "blind"]].tolist() == [4.0, 2.5]
+    assert counts.loc["risk", ["final", "blind"]].isna().all()
+    row = counts.loc["accurate"]
+    assert (row["calls"], row["tokens"], row["usd"], row["seconds"]) == (3, 330, 1.5, 4.0), (
+        "the two of a step at once"
+    )
+    assert (row["blind_calls"], row["blind_tokens"], row["blind_usd"], row["blind_seconds"]) == (2, 220, 1.0, 2.0)  # fmt: skip
+    assert table(BlindCounts(), arm("panel")).empty and table(VoteChanges(), arm("panel")).empty
+    changes = table(VoteChanges())
+    moved = {(row.juror, row.attribute): (row.first, row.last) for row in changes.itertuples(name="Row")}
+    assert moved == {("a", "accurate"): (2, 5), ("b", "accurate"): (3, 3), ("b", "risk"): (4, 4), ("a", "tone"): ("plain", "plain"), ("b", "tone"): ("plain", "plain")}  # fmt: skip
+
+
+def test_costs_and_stops_are_summed_by_arm() -> None:
+    costs, stops = ArmCosts(), ArmStops()
+    for sat in (arm(), arm(), arm(name="k")):
+        costs.add(sat, heard(sat))
+        stops.add(sat, heard(sat))
+    row = costs.table().set_index("arm").loc["j"]
+    assert (row["cases"], row["calls"], row["tokens"], row["usd"], row["usd_per_case"]) == (
+        2,
+        6,
+        660,
+        3.0,
+        1.5,
+    )
+    assert (row["hung"], row["not_applicable"], row["seconds_per_case"]) == (2, 2, 4.0)
+    assert row["abstentions"] == 2 * len(heard(arm()).transcript.abstentions)
+    assert stops.table().to_numpy().tolist() == [["j", "rounds", "max_rounds", 2], ["k", "rounds", "max_rounds", 1]]  # fmt: skip
+
+
+def test_parts_of_the_evidence_are_of_the_cases_and_arms_that_are_named() -> None:
+    world = evidence({"safe": LIKERT}, arms=[ratings("j", [1.0, 2.0, 3.0]), ratings("k", [4.0, 4.0, 4.0])], people=[ratings("Ana", [1.0, 1.0, 5.0, 5.0])], ballots=[votes("j", "a", [1.0, 2.0, 3.0]), votes("k", "a", [4.0, 4.0, 4.0])], moments=[("j", "c0", "hung", "safe", "x"), ("k", "c2", "hung", "safe", "y")])  # fmt: skip
+    few = world.of_cases(["c0", "c2"])
+    assert set(few.arms["case"]) == set(few.people["case"]) == set(few.ballots["case"]) == {"c0", "c2"}
+    assert few.cases["case"].tolist() == ["c0", "c2"] and len(few.moments) == 2
+    one = world.of_arms(["k"])
+    assert set(one.arms["rater"]) == set(one.ballots["arm"]) == {"k"} == set(one.kinds)
+    assert one.moments["case"].tolist() == ["c2"] and len(one.people) == 4
+    # The reference is of the cases that an arm scored.
+    assert world.reference().table["case"].tolist() == ["c0", "c1", "c2"]
+    assert world.reference(without=["Ana"]).table.empty
+
+
+def test_a_second_panel_is_parted_by_name_and_leaves_somebody() -> None:
+    human = pd.concat([ratings("Ana", [1.0]), ratings("Ben", [2.0]), ratings("Cy", [3.0])])
+    first, second = two_panels(human, ["Cy"])
+    assert (first["rater"].tolist(), second["rater"].tolist()) == (["Ana", "Ben"], ["Cy"])
+    assert len(two_panels(human, [])[1]) == 0
+    with pytest.raises(InvalidRatings, match="no rater named 'Di'"):
+        two_panels(human, ["Di"])
+    with pytest.raises(InvalidRatings, match="nobody is left"):
+        two_panels(human, ["Ana", "Ben", "Cy"])
+
+
+def test_metadata_is_numbers_where_all_of_it_is() -> None:
+    cases = pd.DataFrame({"case": ["a", "b", "c"], "age": ["40", 7, " "], "ward": ["3", "x", None]}, dtype=object)  # fmt: skip
+    found = _numbers_as_numbers(cases, ["age", "ward"])
+    assert found["age"].tolist()[:2] == [40.0, 7.0] and math.isnan(found["age"][2])
+    assert found["ward"].tolist()[:2] == ["3", "x"] and pd.isna(found["ward"][2])
