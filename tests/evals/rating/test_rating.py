@@ -16,8 +16,7 @@ from click.testing import CliRunner
 from rating_desk import DeskProcess
 
 from venire.cli import app
-from venire.evals.rating.ratings_desk import Overlap, open_ratings
-from venire.rubrics import Case, Rubric, load_rubric
+from venire.rubrics import load_rubric
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")
@@ -294,32 +293,3 @@ def test_pairs_are_filed_under_the_systems_of_their_row(browser: Any, tmp_path: 
         values = [float(row["value"]) for row in csv.DictReader(file)]
     assert len(values) == 6
     assert all(value < 0 for value in values), "always the row's output_a, whatever the page called it"
-
-
-def test_who_rates_what_is_balanced_seeded_and_kept(tmp_path: Path) -> None:
-    cases = [Case(id=f"c{i}", output="x") for i in range(40)]
-    (tmp_path / "rubric.yaml").write_text(RUBRIC)
-    rubric: Rubric = load_rubric(tmp_path / "rubric.yaml")
-
-    def assigned(folder: str, seed: int, overlap: str, count: int = 40) -> dict[str, list[str]]:
-        desk = open_ratings(tmp_path / folder, cases[:count], rubric, [*RATERS, "dean"], overlap=Overlap.parse(overlap), seed=seed, notes={})  # fmt: skip
-        try:
-            return {
-                name: [case for (case,) in desk.rows("SELECT case_id FROM tasks WHERE person = ? ORDER BY place", name)]
-                for name in (*RATERS, "dean")
-            }  # fmt: skip
-        finally:
-            desk.close()
-
-    two = assigned("two", 1, "2")
-    assert {len(mine) for mine in two.values()} == {20}
-    assert sorted(case for mine in two.values() for case in mine) == sorted(2 * [c.id for c in cases])
-    assert assigned("again", 1, "2") == two
-    assert assigned("other", 2, "2") != two
-    assert assigned("two", 1, "2") == two, "begun again, nothing moves"
-    some = assigned("some", 1, "4:10")
-    assert sum(map(len, some.values())) == 4 * 10 + 30
-    first = assigned("grown", 1, "2", count=30)
-    grown = assigned("grown", 1, "2")
-    assert all(grown[name][: len(mine)] == mine for name, mine in first.items())
-    assert sum(map(len, grown.values())) == 80

@@ -11,13 +11,23 @@ from typing import Any
 import pytest
 from command_line import venire
 from shared_data import shared_file
+from written_transcripts import cast, transcript_of
 
-from venire import VenireError
+from venire import Jury, Rubric, Stop, VenireError
 from venire.evals.suites.scenario import load_scenario
 from venire.evals.suites.scored_systems import mean_score
-from venire.evals.suites.scorer import AnswerForm, CaseScore, GradedAnswer, scorer, scorer_names
+from venire.evals.suites.scorer import (
+    AnswerForm,
+    CaseScore,
+    GradedAnswer,
+    Seating,
+    scorer,
+    scorer_names,
+)
 from venire.evals.suites.scorers.choice import read_choice
+from venire.evals.suites.scorers.judged import mean_rating
 from venire.evals.suites.scorers.number_range import read_number
+from venire.orchestration.verdict import verdict
 
 
 def scored(
@@ -90,6 +100,8 @@ LETTERS = {"A": "Fever", "B": "Cough", "C": "No, never", "D": "No"}
         ("B: Cough\n\nIs there anything else?", "B"),
         ("<think>A? The answer is A.</think>\nB", "B"),
         ("A patient with a cough", None),
+        ("a, since it lasts", None),
+        ("[d] or so", None),
         ("The answer is A. No: the answer is B.", None),
         ("A or B", None),
         ("E", None),
@@ -346,3 +358,24 @@ def test_the_constant_answer_to_pubmedqa(tmp_path: Path) -> None:
     ended = venire("suite", "score", "research.yaml", "outputs.jsonl", "--json", cwd=tmp_path)
 
     assert json.loads(ended.stdout)["baseline"]["constant"] == pytest.approx(0.552)
+
+
+def test_a_jurys_mean_rating_weighs_every_rating_and_turns_what_is_better_low() -> None:
+    """Of 5, 4 and 3 the share is 3/4, three times; of a risk of 1 and 1 it is 1, twice: the third found that it does not apply."""
+    five = {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}
+    asked = [{"name": "accurate", "question": "?", "scale": "five"}, {"name": "risk", "question": "?", "scale": "five", "better": "low", "may_not_apply": True}]  # fmt: skip
+    rubric = Rubric.model_validate({"name": "r", "version": 1, "scales": {"five": five}, "attributes": asked})
+
+    def rated(count: str, *ballots: Any, quorum: int = 2) -> CaseScore:
+        jury = Jury.model_validate({"name": "j", "protocol": "panel", "count": count, "quorum": quorum, "seats": [{"name": name} for name in "abc"]})  # fmt: skip
+        heard = transcript_of(ballots, seats=("a", "b", "c")).with_stop(Stop(reason="complete"))
+        return mean_rating(verdict(heard, rubric, jury, count=count), Seating(jury, rubric, None, None), (1.0, 5.0))  # fmt: skip
+
+    ballots = [cast("a", {"accurate": 5, "risk": 1}), cast("b", {"accurate": 4, "risk": "not_applicable"}), cast("c", {"accurate": 3, "risk": 1})]  # fmt: skip
+    by_mean, by_median = rated("mean", *ballots), rated("median", *ballots)
+    assert by_mean.value == pytest.approx(1 + 4 * (3 * 0.75 + 2 * 1) / 5) and (by_mean.ratings, by_mean.lost) == (6, 0)  # fmt: skip
+    assert by_median.value == pytest.approx(1 + 4 * (0.75 + 1) / 2)
+    lost = rated("mean", *ballots[:2], quorum=1)
+    assert lost.value == pytest.approx(1 + 4 * (2 * 0.875 + 1) / 3) and (lost.ratings, lost.lost) == (4, 2)
+    hung = rated("mean", ballots[0], quorum=2)
+    assert (hung.status, hung.value) == ("hung", None) and hung.lost == 4

@@ -1,0 +1,171 @@
+"""Which arm is advised, and what a plan costs, from tables and calls that are made up; what a study lacks, said by name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+from audit_worlds import ratings
+
+from venire import Jury, Rubric
+from venire.agents.cost import Cost, Price
+from venire.agents.model import Usage
+from venire.evals.statistics.contrast import Contrast
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.studies import advice
+from venire.evals.studies.advice import AdviceTables, juries_pay, price_words, recommended_arm
+from venire.evals.studies.candidates import DIFFERENCE
+from venire.evals.studies.checks import rating_gaps
+from venire.evals.studies.dry_run import PlannedCall
+from venire.evals.studies.paired_means import cases_for, contrast_power, detectable
+from venire.evals.studies.plan_cost import (
+    CostEstimate,
+    arm_cost,
+    combined_cost,
+    first_step_cost,
+    most_calls,
+    search_cost,
+)
+from venire.rubrics.case import Case
+
+NAN = math.nan
+
+
+def frontier(**arms: tuple[str, float, float]) -> pd.DataFrame:
+    """By arm its kind, cost and score."""
+    rows = [(name, *row, "") for name, row in arms.items()]
+    return pd.DataFrame(rows, columns=["arm", "kind", "cost", "score", "jurors"])
+
+
+def noise(**arms: tuple[bool, float, float]) -> pd.DataFrame:
+    """By arm, cheapest first: whether it is within noise of the best, how far below it, and the p."""
+    rows = [(name, *row) for name, row in arms.items()]
+    return pd.DataFrame(rows, columns=["arm", "within", "value", "p"])
+
+
+def answers(value: float = 0.0, p: float = 1.0) -> pd.DataFrame:
+    return pd.DataFrame({"what": ["something else", DIFFERENCE], "value": [9.0, value], "p": [0.0, p]})
+
+
+ARMS = frontier(cheap=("single judge", 1, 0.7), middle=("jury", 3, 0.8), dear=("jury", 9, 0.9))
+
+
+@pytest.mark.parametrize(
+    ("within", "value", "p", "advised"),
+    [
+        # The cheapest within noise; of the better kind, where one is shown to be better.
+        ((True, True, True), 0.0, 1.0, "cheap"),
+        ((False, True, True), 0.0, 1.0, "middle"),
+        ((True, True, True), 0.2, 0.01, "middle"),
+        ((True, True, True), 0.2, 0.2, "cheap"),
+        ((False, False, True), 0.2, 0.01, "dear"),
+        ((True, False, True), -0.2, 0.01, "cheap"),
+        # None of the better kind is within noise: the one nearest to the best.
+        ((True, False, False), 0.2, 0.01, "dear"),
+    ],
+)
+def test_the_cheapest_arm_within_noise_of_the_better_kind_is_advised(
+    within: tuple[bool, bool, bool], value: float, p: float, advised: str
+) -> None:
+    table = noise(cheap=(within[0], 0.2, 0.01), middle=(within[1], 0.1, 0.1), dear=(within[2], 0.0, NAN))
+    assert recommended_arm(ARMS, table, answers(value, p)) == advised
+
+
+def test_where_nothing_can_be_tested_the_best_score_is_advised_whichever_way_is_better() -> None:
+    untested = noise(cheap=(True, 0.2, NAN), middle=(True, 0.1, NAN), dear=(True, 0.0, NAN))
+    assert not advice.testable(untested)
+    assert recommended_arm(ARMS, untested, answers()) == "dear"
+    assert recommended_arm(ARMS, untested, answers(), better=-1.0) == "cheap"
+
+
+@pytest.mark.parametrize(
+    ("value", "p", "over", "pays"),
+    [(0.1, 0.01, NAN, True), (0.1, 0.01, 0.05, True), (0.1, 0.01, 0.0, False), (0.1, 0.01, -0.1, False), (0.1, 0.2, NAN, False), (-0.1, 0.01, NAN, False), (0.1, NAN, NAN, False)],
+)  # fmt: skip
+def test_juries_pay_where_they_beat_the_best_judge_and_a_constant(value: float, p: float, over: float, pays: bool) -> None:  # fmt: skip
+    empty = pd.DataFrame()
+    tables = AdviceTables(answers(value, p), ARMS, noise(), empty, "votes", empty, empty, empty, empty, over_constant=over)  # fmt: skip
+    assert bool(juries_pay(tables)) is pays
+
+
+def test_a_price_in_words() -> None:
+    assert price_words(1, "model calls per case") == "one model call per case"
+    assert price_words(2.5, "model calls per case") == "2.5 model calls per case"
+
+
+def test_the_power_of_a_contrast_is_that_of_its_standard_error() -> None:
+    found = contrast_power({("a", "b"): Contrast(Estimate(0.1, 0.0, 0.2, 99, "x", se=0.05), 0.04), ("a", "c"): Contrast(Estimate(0.0, NAN, NAN, 99, "x"), NAN)}, 25)  # fmt: skip
+    row, none = found.to_dict("records")
+
+    assert (row["first"], row["second"], row["difference"]) == ("a", "b", 0.1)
+    assert row["sd"] == pytest.approx(0.05 * math.sqrt(25))
+    assert row["detectable"] == pytest.approx((1.959964 + 0.841621) * 0.05, rel=1e-5) == pytest.approx(detectable(row["sd"], 25))  # fmt: skip
+    assert row["cases_for_0.02"] == math.ceil(((1.959964 + 0.841621) * 0.25 / 0.02) ** 2) == cases_for(0.02, 0.25)  # fmt: skip
+    assert math.isnan(none["detectable"])
+
+
+def jury(protocol: str, seats: int = 3, **more: Any) -> Jury:
+    return Jury.model_validate({"name": "j", "protocol": protocol, "seats": [{"name": f"s{n}", "model": "a"} for n in range(seats)], **more})  # fmt: skip
+
+
+PRICES: dict[str, Price | None] = {"a": Price(prompt=1, completion=2), "b": Price(prompt=10, completion=20), "free": None}  # fmt: skip
+
+
+def test_the_least_is_the_first_step_and_the_most_all_that_a_protocol_allows() -> None:
+    """Two cases, three seats of model a; b may preside. Each further call is as long as the longest, with three answers in it, and goes to b."""
+    first = [{f"{case}{n}": PlannedCall("a", 1000, 100) for n in range(3)} for case in "xy"]
+    panel = arm_cost(first, jury("panel"), 2, PRICES)
+    assert (panel.least.calls, panel.exact, panel.most) == (6, True, panel.least)
+    assert panel.least.usage == Usage(6000, 600) and panel.least.usd == pytest.approx((6000 + 2 * 600) / 1e6)
+
+    delphi = jury("delphi", limits={"max_rounds": 2})
+    most = most_calls(delphi, 2)
+    assert most == 6, "two rounds of three"
+    found = arm_cost(first, delphi, 2, PRICES, later=[PlannedCall("b", 2000, 50)])
+    assert found.further is not None and found.further.calls == 2 * (6 - 3)
+    assert found.further.usage == Usage(6 * (2000 + 3 * 100), 6 * 100)
+    assert found.further.usd == pytest.approx(6 * (2300 * 10 + 100 * 20) / 1e6)
+    assert found.most is not None and found.most.calls == 12 and not found.exact
+    unknown = arm_cost(first, delphi, 2, PRICES, later=[PlannedCall("free", 1, 1)])
+    assert unknown.further is not None and unknown.further.usd is None
+    assert arm_cost(first, jury("delphi", limits={"max_rounds": None, "max_turns": None, "max_seconds": 9}), 2, PRICES).further is None  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("protocol", "limits", "calls"),
+    [("delphi", {"max_rounds": 3}, 9), ("delphi", {"max_rounds": 3, "max_turns": 5}, 5), ("delphi", {"max_rounds": 9, "max_turns": 4}, 4), ("panel", {}, None)],
+)  # fmt: skip
+def test_the_most_calls_of_a_case(protocol: str, limits: dict[str, int], calls: int | None) -> None:
+    assert most_calls(jury(protocol, limits=limits), 2) == calls
+
+
+def test_arms_share_their_first_steps_and_each_has_its_own_further_calls() -> None:
+    one = CostEstimate(Cost(6), Cost(4, Usage(40, 4), 4, 0.4))
+    two = CostEstimate(Cost(6), Cost(3, Usage(30, 3), 3, 0.3))
+    both = combined_cost([one, two], Cost(7))
+    assert (both.least.calls, both.further and both.further.calls, both.most and both.most.calls) == (
+        7,
+        7,
+        14,
+    )
+    assert combined_cost([one, CostEstimate(Cost(1), None)], Cost(7)).most is None
+    largest = CostEstimate(Cost(2, Usage(20, 2), 2, 0.2), Cost(1, Usage(10, 1), 1, 0.1))
+    searched = search_cost(one, largest, 5)
+    assert searched.least.calls == 6 and searched.further is not None
+    assert (searched.further.calls, searched.further.usd) == (4 + 5 * 3, pytest.approx(0.4 + 5 * 0.3))
+    assert first_step_cost([PlannedCall("a", 1000, 0), PlannedCall("free", 10, 0)], PRICES).usd is None
+
+
+def test_what_people_left_unrated_is_said_by_name(rubric: Rubric) -> None:
+    names = list(rubric.names[:2])
+    cases = [Case(id=f"c{n}", output="x") for n in range(4)]
+    given = pd.concat([ratings("Ana", [3.0, 3.0, 3.0], names[0]), ratings("Ana", [3.0, 3.0], names[1])])
+    errors, notes = rating_gaps(given, cases, rubric, names)
+    assert [error.problem for error in errors] == ["1 of the 4 cases have no rating: c3"]
+    assert any(note.startswith("1 ratings are missing") for note in notes)
+    whole, _ = rating_gaps(given, cases[:2], rubric, names)
+    assert whole == []
+    unasked, _ = rating_gaps(ratings("Ana", [3.0] * 4, names[0]), cases, rubric, names)
+    assert [error.problem for error in unasked] == [f"{names[1]} has no rating on any case"]
