@@ -195,7 +195,7 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
             from ..rubrics.errors import VenireError
             from ..rubrics.files import is_workbook
 
-            books = [name for name in tables if values[name] is not None and is_workbook(values[name])]
+            books = [name for name in tables if isinstance(values[name], Path) and is_workbook(values[name])]
             if sheet_name is not None and not books:
                 raise VenireError(
                     f"--sheet {sheet_name}: no workbook is given",

@@ -13,9 +13,6 @@ from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
-from venire.rubrics.ratings import scores_by_person
-from venire.rubrics.sheet_columns import guess_columns
-from venire.rubrics.sheet_scores import scale_bounds
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
 ROWS = [
@@ -211,41 +208,6 @@ def test_several_notes_in_one_cell_are_paragraphs(tmp_path: Path) -> None:
 
     assert new(tmp_path / "p", "--from", tmp_path / "s.jsonl", "--yes").exit_code == 0
     assert next(load_cases(tmp_path / "p" / "cases.csv")).source == ("x\n\ny",)
-
-
-def test_columns_are_guessed_by_name_and_by_what_they_hold() -> None:
-    rows = [
-        {"A": "1", "B": "a long text that is judged", "C": "3", "D": "²"},
-        {"A": "2", "B": "another", "C": "5", "D": "y"},
-    ]
-
-    guessed = guess_columns(["A", "B", "C", "D"], rows)
-
-    assert guessed.one("output") == "B"
-    assert guessed.of("rating") == ("A", "C")
-    assert guessed.of("kept") == ("D",)
-    assert scale_bounds("C", ["²", "7"]) == scale_bounds("C", ["7"])
-
-
-@pytest.mark.parametrize(
-    ("columns", "people"),
-    [
-        (["Dr Lee: accurate", "Dr Roy: accurate"], {"Dr Lee", "Dr Roy"}),
-        (
-            ["accurate (Rater 1)", "safe (Rater 1)", "accurate (Rater 2)", "safe (Rater 2)"],
-            {"Rater 1", "Rater 2"},
-        ),
-        (["accurate - ana", "accurate - ben"], {"ana", "ben"}),
-        (["ana: accurate", "ana: safe", "ben: accurate", "ben: safe"], {"ana", "ben"}),
-        (["ana_x", "ana_y", "ben_x", "ben_y"], set()),
-        (["accurate", "safe: for patients"], set()),
-    ],
-)
-def test_columns_by_person_are_told_where_it_is_plain(columns: list[str], people: set[str]) -> None:
-    found = scores_by_person(columns)
-
-    assert {person for person, _ in found.values()} == people
-    assert {what for _, what in found.values()} <= {"accurate", "safe"}
 
 
 def test_a_sheet_with_a_column_for_each_person_becomes_ratings_by_each(tmp_path: Path) -> None:

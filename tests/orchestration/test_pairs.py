@@ -16,7 +16,7 @@ from openai_server import Answer, Call, ProviderServer, filled
 from rich.console import Console
 from server_juries import jury_at
 
-from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_cases, load_rubric
+from venire import Case, Jury, Limits, Rubric, VenireError, Verdict, deliberate_sync, load_rubric
 from venire.agents.prompting import brief
 from venire.cli import app
 from venire.orchestration.counting import counting_rule
@@ -27,8 +27,6 @@ from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest, 
 from venire.orchestration.run_session import RunSession, run_session
 from venire.orchestration.transcript import Cast, Decided, Ledger
 from venire.orchestration.worked_examples import ScoredCases
-from venire.rubrics.case import pairs_among
-from venire.rubrics.errors import InvalidFile
 from venire.web.lanes import Lanes
 from venire.web.pages.texts import texts
 
@@ -348,19 +346,6 @@ def test_odd_pairs_are_heard(outputs: tuple[str, str], told: bool) -> None:
     assert ("is empty.)" in server.calls[0].prompt) == told
 
 
-@pytest.mark.parametrize(
-    ("rows", "problem"),
-    [
-        ([{"id": "1", "output_a": "", "output_b": " "}], "both outputs are blank"),
-        ([{"id": "1", "output_a": "x", "outputb": "y"}], "'output_b' is missing"),
-        ([{"id": "1", "source": "x"}], "'output' is missing"),
-    ],
-)
-def test_a_row_that_is_no_pair_says_so(rows: list[dict[str, str]], problem: str) -> None:
-    with pytest.raises(InvalidFile, match=problem):
-        list(load_cases(rows))
-
-
 def test_pairs_and_scores_are_not_mixed_up(rubric: Rubric, case: Case) -> None:
     jury = Jury.model_validate(
         {"name": "j", "protocol": "panel", "seats": [{"name": "a", "model": "scripted"}]}
@@ -416,35 +401,6 @@ def outputs(*systems: str, questions: int = 2) -> list[Case]:
         for number in range(questions)
         for system in systems
     ]
-
-
-def test_pairs_are_made_of_systems_on_one_question() -> None:
-    cases = outputs("x", "y", "z")
-
-    made = pairs_among(cases)
-
-    assert {frozenset(case.sides) for case in made} == {frozenset(two) for two in ("xy", "xz", "yz")}
-    assert len(made) == 6 and len({case.group for case in made}) == 2
-    assert [case.id for case in pairs_among(reversed(cases[:3]))] == [case.id for case in made[:3]]
-    for case in made:
-        assert case.output.startswith(case.sides[0]) and str(case.output_b).startswith(case.sides[1])
-    assert {case.id for case in pairs_among(cases, against="y")} < {case.id for case in made}
-    assert all("y" in case.sides for case in pairs_among(cases, against="y"))
-
-
-@pytest.mark.parametrize(
-    ("cases", "against", "problem"),
-    [
-        ([*outputs("x"), *outputs("x", questions=1)], None, "both by 'x'"),
-        (outputs("x"), None, "no two systems"),
-        (outputs("x", "y"), "w", "no case was written by the system 'w'"),
-        ([Case(id="1", output="o", system="x")], None, "no question"),
-        ([Case(id="1", output="o", question="q")], None, "no system"),
-    ],
-)
-def test_what_makes_no_pairs_says_why(cases: list[Case], against: str | None, problem: str) -> None:
-    with pytest.raises(VenireError, match=problem):
-        pairs_among(cases, against=against)
 
 
 def test_the_command_makes_pairs_of_a_file_and_asks_scores_of_them(tmp_path: Path) -> None:

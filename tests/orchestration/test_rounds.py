@@ -67,6 +67,8 @@ def votes(**by_juror: tuple[Any, ...]) -> list[AnyEntry]:
         # c's other votes lie furthest from the agreed 5, though its vote on x is the same.
         ({"a": (5, 4), "b": (5, 5), "c": (5, 1)}, ("x",), {"c": ("x",)}),
         ({"a": (5, 1), "b": (5, 5), "c": (5, 4)}, ("x",), {"a": ("x",)}),
+        # The agreed vote itself is no distance, however few others a juror has.
+        ({"a": (5, 2), "b": (5, 2, 3), "c": (5, 5)}, ("x",), {"a": ("x",)}),
         # Among equals the last seat, and without other votes too.
         ({"a": (5, 2), "b": (5, 2), "c": (5, 3)}, ("x",), {"b": ("x",)}),
         ({"a": (5,), "b": (5,), "c": (5,)}, ("x",), {"c": ("x",)}),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from venire import Jury, Limits
+from venire import Jury, Limits, load_jury
 from venire.personas.jury import ModelSettings
+from venire.personas.options import AcceptanceRule, ClaimOptions, Escalation, Shots
 
 HERE, THERE = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
 
@@ -171,6 +173,74 @@ def test_a_jury_that_cannot_sit_is_refused(fields: dict[str, Any], problem: str)
     whole = {"name": "j", "seats": [{"name": "a"}, {"name": "b"}], **fields}
     with pytest.raises(ValidationError, match=problem):
         Jury.model_validate(whole)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"params": {"api_key": "k"}}, "'api_key' cannot be set"),
+        ({"params": {"auth_token": "k"}}, "cannot be set"),
+        ({"params": {"client_secret": "k"}}, "cannot be set"),
+        ({"params": {"extra_headers": {}}}, "cannot be set"),
+        ({"params": {"authorization": "k"}}, "cannot be set"),
+        ({"params": {"temperature": 1}}, "cannot be set"),
+        ({"api_key_env": "sk-12345"}, "not the name of a variable"),
+        ({"api_key_env": "MY KEY"}, "not the name of a variable"),
+        ({"base_url": "127.0.0.1:8000"}, "not an http address"),
+        ({"base_url": "file:///x"}, "not an http address"),
+        ({"top_p": 0}, "greater than 0"),
+        ({"usd_per_hour": 1}, "for persons only"),
+    ],
+)
+def test_settings_that_hold_a_key_or_mean_nothing_are_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        ModelSettings.model_validate({"model": "server/m", **fields})
+    plain = {"reasoning_effort": "low", "max_completion_tokens": 9}
+    assert ModelSettings(model="server/m", params=plain, api_key_env="MY_KEY").params == plain
+
+
+def test_other_words_for_a_rule_a_person_and_a_file_beside_the_jury(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("")
+    (tmp_path / "p.yaml").write_text("name: mine\nversion: 1\nattends_to: x\nvoice: y\n")
+    (tmp_path / "j.yaml").write_text(
+        "name: j\ncount: majority\nprotocol: panel\nseats:\n  - {name: ann, model: person}\n"
+        "  - {name: b, model: recorded/a.csv#b, persona: p.yaml}\n  - {name: c, model: recorded/none.csv#c}\n"
+        "  - {name: d, model: local, adapter: x.gguf}\n"
+    )
+    jury = load_jury(tmp_path / "j.yaml")
+
+    assert jury.count == "mode"
+    assert [seat.model for seat in jury.seats] == ["person/ann", f"recorded/{tmp_path}/a.csv#b", "recorded/none.csv#c", "local"]  # fmt: skip
+    assert [seat.is_person for seat in jury.seats] == [True, False, False, False]
+    assert jury.seats[1].persona is not None and jury.seats[1].persona.name == "mine"
+    assert jury.seats[3].adapter == str(tmp_path / "x.gguf")
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "problem"),
+    [
+        (Shots, {"cases": "c", "ratings": "r", "ids": ("a", "b"), "n": 1}, "2 ids were given for 1"),
+        (Shots, {"cases": "c", "ratings": "r", "ids": ("a", "b"), "k": 3}, "2 ids were given for 3"),
+        (Shots, {"cases": "c", "ratings": "r", "n": 1, "k": 1}, "mean the same"),
+        *((ClaimOptions, {"of": text, "against": text}, "against itself") for text in ("output", "reference", "source")),
+        (ClaimOptions, {"threshold": 1.1}, "less than or equal to 1"),
+        (ClaimOptions, {"central_weight": 0}, "greater than 0"),
+        (Escalation, {"confidence": "sure"}, "'low', 'medium' or 'high'"),
+        (AcceptanceRule, {"risk": 0.1, "delta": 1, "arm": "a", "attributes": {}}, "less than 1"),
+    ],
+)  # fmt: skip
+def test_options_that_contradict_themselves_are_refused(
+    model: type[BaseModel], fields: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        model.model_validate(fields)
+
+
+def test_as_many_examples_are_shown_as_are_named_or_asked_for() -> None:
+    files = {"cases": "c", "ratings": "r"}
+
+    assert Shots.model_validate({**files, "ids": ("a", "b")}).n == 2
+    assert Shots.model_validate({**files, "k": 3}).n == 3
 
 
 def test_a_jury_heard_again_is_named_for_it_and_known_by_its_first_name() -> None:

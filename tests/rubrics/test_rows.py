@@ -1,13 +1,16 @@
-"""Numbers as spreadsheets write them, read from a cell."""
+"""Tables as spreadsheets write them: what a cell holds, in which encoding, between which marks."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from venire.rubrics.errors import InvalidFile
-from venire.rubrics.rows import cell_number, read_rows, without_thousands
+from venire.rubrics.rows import cell_number, csv_cell, from_csv_cell, read_grid, read_rows, without_thousands
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,43 @@ def test_a_comma_before_three_digits_is_not_guessed(cell: str) -> None:
 )  # fmt: skip
 def test_only_commas_between_thousands_are_taken_out(text: str, plain: str) -> None:
     assert without_thousands(text) == plain
+
+
+@given(st.text("'=+-@\t\n5a ", max_size=5))
+def test_no_text_is_a_formula_in_a_csv_file_and_every_one_comes_back(text: str) -> None:
+    written = csv_cell(text)
+
+    assert from_csv_cell(written) == text
+    assert not str(written).startswith(("=", "@", "\t", "\n")) or isinstance(cell_number(text, "r"), float)
+    assert written == text or written == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [(-1.5, -1.5), ("-1.5", "-1.5"), ("+2e3", "+2e3"), ("-1+1", "'-1+1"), ("'=1", "''=1"), ("it's", "it's"), (None, None)],
+)  # fmt: skip
+def test_numbers_stay_numbers_in_a_csv_file(value: Any, cell: Any) -> None:
+    assert csv_cell(value) == cell
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_no_row_is_lost_in_any_encoding_or_between_any_marks(
+    tmp_path: Path, encoding: str, mark: str
+) -> None:
+    file = tmp_path / "rows.csv"
+    # The first lines are the same in UTF-8 and Windows-1252, the third is not.
+    rows = [["id", "text"], ["1", "plain"], ["2", "déjà"], ["3", "plain"], ["4", "à"]]
+    file.write_bytes("".join(f"{mark.join(row)}\r\n" for row in rows).encode(encoding))
+
+    assert [(line, list(row.values())) for line, row in read_rows(file)] == list(enumerate(rows[1:], 2))
+    assert read_grid(file) == list(enumerate(rows, 1))
+
+
+def test_a_title_above_the_table_does_not_tell_its_marks_and_empty_rows_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("Ours, and theirs\n\nid;x\n1;2\n;\n2;3\n")
+
+    assert read_grid(tmp_path / "g.csv") == [(1, ["Ours, and theirs"]), (3, ["id", "x"]), (4, ["1", "2"]), (6, ["2", "3"])]  # fmt: skip
 
 
 def test_lines_that_end_as_on_old_macs_are_lines(tmp_path: Path) -> None:

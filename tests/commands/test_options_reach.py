@@ -1,0 +1,331 @@
+"""Every option of a command reaches what the command calls, under its own name; and what a command makes of how that ended."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from venire.agents.cost import Price
+from venire.cli import app
+from venire.commands.certifying import _pair
+from venire.commands.claiming import _costs
+from venire.commands.improving import _shares
+from venire.commands.options import (
+    batch_settings,
+    exit_unless_met,
+    exit_unless_whole,
+    filled_jury,
+    location,
+    print_json,
+    say,
+)
+from venire.commands.running import cluster_of
+from venire.evals.audits import Severity
+from venire.evals.claims.threshold import Costs
+from venire.evals.statistics.draws import Draws
+from venire.orchestration.reading.status import UnreachedModel
+from venire.orchestration.replay.change import Change, SeatChange
+from venire.orchestration.runner import RunResult
+from venire.personas.jury import load_jury
+from venire.rubrics.errors import VenireError
+
+
+class Reached(Exception):
+    """A stub was called: what it would have been told, by the names of its parameters."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__("reached")
+        self.told = told
+
+
+LOADERS: dict[str, Callable[..., Any]] = {
+    "venire.evals.load_ratings": lambda path: f"ratings {path}",
+    "venire.evals.ratings.people.load_ratings": lambda path: f"ratings {path}",
+    "venire.evals.inference.labelling.load_draw": lambda path: f"draw {path}",
+    "venire.evals.ratings.people.usable_ratings": lambda ratings, _: (ratings, ()),
+    "venire.evals.suites.suite.load_suite": lambda suite, data: f"suite {suite} {data}",
+    "venire.evals.suites.score_table.load_scores": lambda scores, columns: f"scores {scores} {columns}",
+    "venire.evals.ratings.preferences.load_preferences": lambda path: (f"preferences {path}", 0),
+    "venire.evals.audits.self_preference.load_families": lambda path: f"families {path}",
+    "venire.personas.options.load_acceptance": lambda path: f"rule {path}",
+    "venire.rubrics.case.load_cases": lambda path: [f"case {path}"],
+    "venire.evals.causes.pressure.load_pressure_file": lambda path: f"study {path}",
+    "venire.evals.training.settings.load_train_file": lambda path: f"train {path}",
+    "venire.orchestration.reading.side_by_side.controlled_run": lambda run: None,
+    "venire.orchestration.reading.side_by_side.controls_beside": lambda run: None,
+    "venire.rubrics.ratings.read_ratings": lambda path: [f"ratings {path}"],
+    "venire.evals.transcripts.alignment.read_alignment": lambda path: f"talk {path}",
+}
+"""What reads files, each by a stub that says which."""
+PACE = "--in-flight 3 --rpm 4 --tpm 5 --retry --quiet"
+PACED = {"in_flight": 3, "rpm": 4, "tpm": 5, "retry": True, "quiet": True}
+SERVED = "--host h --port 1 --allow-host x --allow-host y --tls-cert c --tls-key k --max-connections 8"
+
+CALLS: list[tuple[str, str, dict[str, Any]]] = [
+    ("triage run --human h.csv --arm a --harmful 0.3 --margin 0.4 --reference mean", "venire.evals.audits.triage_review.run_triage",
+     {"run": Path("run"), "human": "ratings h.csv", "arm": "a", "severity": Severity(0.3, 0.4), "reference": "mean"}),
+    ("estimate run --human h.csv --draw d.csv --arm a --attribute x --quantile 0.5 --quantile 0.9 --slope l --systems p,q --against b --reference median",
+     "venire.evals.inference.estimates.run_estimates",
+     {"run": Path("run"), "human": "ratings h.csv", "draw": "draw d.csv", "arm": "a", "attribute": "x", "quantiles": (0.5, 0.9), "slopes": ("l",),
+      "systems": ("p", "q"), "against": "b", "reference": "median"}),
+    ("certify run --human h.csv --draw d.csv --risk 0.2 --delta 0.01 --within 1.5 --arm a --attribute x --reference mean --seed 6",
+     "venire.evals.inference.run_certificate.run_certificate",
+     {"run": Path("run"), "human": "ratings h.csv", "draw": "draw d.csv", "risk": 0.2, "delta": 0.01, "within": 1.5, "arm": "a", "attribute": "x",
+      "reference": "mean", "seed": 6}),
+    ("certify run --apply r.json --arm a --seed 6", "venire.evals.inference.run_certificate.apply_rule",
+     {"run": Path("run"), "rule": "rule r.json", "arm": "a", "seed": 6}),
+    ("calibrate run --human h.csv --arm a --method linear --direct --folds 7 --reference mean --seed 6 --resamples 9", "venire.evals.calibration.calibrate",
+     {"run": Path("run"), "human": Path("h.csv"), "arm": "a", "method": "linear", "direct": True, "folds": 7, "reference": "mean", "seed": 6, "resamples": 9}),
+    ("compare run --human h.csv --reference mean --seed 6 --resamples 9 --harmful 0.3 --margin 0.4 --families f --rescore p --rescore q --metric wer --method f --quiet",
+     "venire.evals.compare",
+     {"run": Path("run"), "human": Path("h.csv"), "reference": "mean", "seed": 6, "resamples": 9, "severity": Severity(0.3, 0.4), "families": "families f",
+      "rescore": ("p", "q"), "metrics": ["wer"], "method": "f"}),
+    ("compare run --against old", "venire.evals.inference.shift.run_shift", {"now": Path("run"), "before": Path("old")}),
+    ("agreement h.csv --reference mean --method f", "venire.evals.agreement.rater_agreement.agreement",
+     {"ratings": "ratings h.csv", "reference": "mean", "method": "f", "questions": None}),
+    ("winrate p.csv --ties drop", "venire.evals.audits.win_rates.win_rates", {"preferences": "preferences p.csv", "ties": "drop"}),
+    ("winrate postgresql://h/d --ties separate", "venire.evals.audits.pair_bias.compared_systems", {"run": "postgresql://h/d", "ties": "separate"}),
+    ("dstudy run --arm a --attribute x", "venire.evals.inference.dstudy.run_dstudy", {"run": Path("run"), "arm": "a", "attribute": "x"}),
+    ("facets run --arm a --human h.csv --stage first --model partial-credit", "venire.evals.inference.facets.run_facets",
+     {"run": Path("run"), "arm": "a", "human": "ratings h.csv", "stage": "first", "model": "partial-credit"}),
+    ("suite table s.csv --columns c --ties wins --seed 6 --resamples 9", "venire.evals.suites.board.board",
+     {"table": "scores s.csv c", "ties": "wins", "draws": Draws(6, 9)}),
+    (f"suite run s.yaml -o out --data d --model m --base-url u --executor ray --workers 2 --ray-address r {PACE}", "venire.evals.suites.suite_run.run_suite",
+     {"suite": "suite s.yaml d", "session": {**PACED, "folder": Path("out"), "model": "m", "base_url": "u", "executor": "ray", "cluster": cluster_of("ray", "r", 2)}}),
+    ("suite plan s.yaml -o out --data d --model m --base-url u", "venire.evals.suites.suite_plan.plan_suite",
+     {"suite": "suite s.yaml d", "session": {"folder": Path("out"), "model": "m", "base_url": "u"}}),
+    ("suite report s.yaml -o out --ties strict --seed 6 --resamples 9", "venire.evals.suites.suite_results.suite_results",
+     {"suite": "suite s.yaml None", "folder": Path("out"), "ties": "strict", "draws": Draws(6, 9)}),
+    ("suite import-helm d --metric m --metric n", "venire.evals.suites.helm_runs.load_helm", {"folder": Path("d"), "metrics": ("m", "n")}),
+    ("plant c.jsonl -o out --faults 'number, order' --seed 6 --split train=0.8,test=0.2", "venire.evals.training.planting.planted_cases",
+     {"cases": ["case c.jsonl"], "kinds": ("number", "order"), "seed": 6, "shares": {"train": 0.8, "test": 0.2}}),
+    ("train t.yaml -o out", "venire.evals.training.training_run.train_judge", {"file": "train t.yaml", "folder": Path("out")}),
+    ("pressure s.yaml -o out --model m --base-url u --quiet", "venire.evals.causes.pressure.run_pressure",
+     {"study": "study s.yaml", "output": Path("out"), "model": "m", "base_url": "u", "quiet": True}),
+    ("merge a b c -o out", "venire.orchestration.record.merging.merge_runs", {"runs": (Path("a"), Path("b"), Path("c")), "output": Path("out")}),
+    ("export run --to csv -o f --count mean --case c --arm a --no-prompts", "venire.orchestration.reading.terminal.export_run",
+     {"folder": Path("run"), "to": "csv", "output": Path("f"), "count": "mean", "case": "c", "arm": "a", "prompts": False}),
+    ("export run --to site -o d --no-prompts", "venire.web.standalone.write_site", {"run": Path("run"), "folder": Path("d"), "prompts": False}),
+    ("show run c --arm a --human h.csv", "venire.orchestration.reading.terminal.show_case",
+     {"folder": Path("run"), "case": "c", "arm": "a", "people": ["ratings h.csv"], "reword": None}),
+    ("inspect run --port 1 --no-open --human h.csv --alignment t --controls k", "venire.web.server.inspect",
+     {"run": Path("run"), "port": 1, "opened": False, "ratings": ["ratings h.csv"], "talks": ["talk t"], "controls": Path("k")}),
+    ("demo --quick --no-live -o d --gguf g", "venire.commands.demonstration.demonstrate", {"quick": True, "live": False, "folder": Path("d"), "gguf": Path("g")}),
+    (f"serve --rubric clinical-note --jury single -o out --model m --token-env T --max-body 9 --in-flight 3 --at-once 4 --most-waiting 5 --max-usd 1.5 --max-tokens 7 --prices p --redact {SERVED}",
+     "venire.evals.service.server.serve",
+     {"record": Path("out"), "config": {"host": "h", "port": 1, "allow_host": ("x", "y"), "tls_cert": Path("c"), "tls_key": Path("k"), "max_connections": 8,
+      "token_env": "T", "max_body": 9, "in_flight": 3, "at_once": 4, "most_waiting": 5, "max_usd": 1.5, "max_tokens": 7, "prices": Path("p"), "redact": True}}),
+    (f"mcp --http --rubric clinical-note --jury single -o out --in-flight 3 {SERVED}", "venire.evals.service.mcp.serve_mcp",
+     {"http": True, "record": Path("out"), "config": {"in_flight": 3, "redact": False}}),
+    ("rate c.jsonl --rubric r -o out --only l.csv --not-blind", "venire.evals.rating.ratings_desk.rated_cases",
+     {"cases": Path("c.jsonl"), "rubric": "r", "only": Path("l.csv"), "blind": False}),
+    ("replay run c d -o out --without s --leaving t --seat u=model:server/m --limits max_rounds=1,max_turns=none --orchestrator o --advocates p q --from-round 2 "
+     f"--base-url b --arm a --max-usd 1.5 --max-tokens 7 --max-seconds 9 {PACE}", "venire.orchestration.replay.replay.plan_replay",
+     {"session": {"run": Path("run"), "folder": Path("out"), "cases": ("c", "d"), "arm": "a", "base_url": "b", "max_usd": 1.5, "max_tokens": 7, "max_seconds": 9,
+      "in_flight": 3, "rpm": 4, "tpm": 5, "retry": True, "each_seat": False,
+      "changes": (Change(("s",), ("t",), (SeatChange("u", "model", "server/m"),), {"max_rounds": 1, "max_turns": None}, "o", "b", ("p", "q"), 2),)}}),
+    ("replay run -o out --each-seat", "venire.orchestration.replay.replay.plan_replay", {"session": {"each_seat": True, "changes": (Change(),)}}),
+    ("replay run -o out --controls --draws 7 --who", "venire.orchestration.replay.controls.plan_controls", {"draws": 7, "who": True}),
+    (f"run c.jsonl --rubric clinical-note --jury single -o out --protocol panel --max-usd 1.5 --max-tokens 7 --max-seconds 9 --trace t --seed 6 --redact {PACE}",
+     "venire.orchestration.run_session.run_session",
+     {"quiet": True, "session": {"cases": Path("c.jsonl"), "folder": Path("out"), "max_usd": 1.5, "max_tokens": 7, "max_seconds": 9, "in_flight": 3, "rpm": 4, "tpm": 5,
+      "retry": True, "trace": Path("t"), "seed": 6, "redact": True, "executor": "local", "batch": None, "prices": {}}}),
+    ("import promptfoo f.json -o c.jsonl --column output=x --column id=y", "venire.evals.exchange.importing.import_records",
+     {"kind": "promptfoo", "path": Path("f.json"), "columns": ("output=x", "id=y"), "rubric": None}),
+]  # fmt: skip
+
+
+def reached(command: str, target: str, *, loaders: bool = True) -> dict[str, Any]:
+    module, _, name = target.rpartition(".")
+    signature = inspect.signature(getattr(importlib.import_module(module), name))
+
+    def stop(*args: Any, **options: Any) -> None:
+        raise Reached(dict(signature.bind(*args, **options).arguments))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for stubbed, stub in {**(LOADERS if loaders else {}), target: stop}.items():
+            patch.setattr(stubbed, stub)
+        ended = CliRunner().invoke(app, shlex.split(command))
+    assert isinstance(ended.exception, Reached), (ended.exception, ended.output)
+    return ended.exception.told
+
+
+@pytest.mark.parametrize(("command", "target", "told"), CALLS, ids=[command.split(" -")[0] for command, _, _ in CALLS])  # fmt: skip
+def test_each_option_reaches_what_is_called(command: str, target: str, told: dict[str, Any]) -> None:
+    found = reached(command, target)
+
+    for name, value in told.items():
+        if isinstance(value, dict) and not isinstance(found[name], dict):
+            assert {field: getattr(found[name], field) for field in value} == value
+        else:
+            assert found[name] == value
+
+
+def test_a_run_judges_the_cases_with_the_juries_and_prices_that_are_named(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("openai/x: {prompt: 1, completion: 2}\n")
+    (tmp_path / "c.jsonl").write_text(
+        "".join(json.dumps({"id": f"{s}{n}", "output": "o", "question": f"q{n}", "system": s}) + "\n" for n in (1, 2) for s in "xyz")
+    )  # fmt: skip
+
+    def session(*options: str) -> Any:
+        command = f"run {tmp_path}/c.jsonl --rubric clinical-note -o {tmp_path}/out {' '.join(options)}"
+        return reached(command, "venire.orchestration.run_session.run_session", loaders=False)["session"]  # fmt: skip
+
+    plain = session("--jury single --jury lens-jury --model openai/x --prices", f"{tmp_path}/p.yaml")
+    assert [jury.name for jury in plain.juries] == ["single", "lens-jury"]
+    assert plain.juries[0].seats[0].model == "openai/x"
+    assert plain.juries[1].seats == load_jury("lens-jury").seats
+    assert plain.prices == {"openai/x": Price(prompt=1, completion=2)}
+    under = session("--jury single --protocol panel --gguf m.gguf --model openai/x")
+    assert [(jury.name, jury.protocol) for jury in under.juries] == [("single-panel", "panel")]
+    assert under.juries[0].seats[0].model == "local/m.gguf"
+    assert session("--jury single --protocol single").juries[0].name == "single"
+    pairs = session("--jury single --pairs --against y --as-pairs --batch --poll 0.1")
+    assert [set(case.sides) for case in pairs.cases] == [{"x", "y"}, {"y", "z"}] * 2
+    assert pairs.rubric.compares and (pairs.batch.poll, pairs.batch.gather) == (0.1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("run c --rubric clinical-note --jury single -o o --against x", "--against is for pairs"),
+        ("run c --rubric clinical-note --jury single -o o --pairs --by-turn", "make different cases"),
+        ("run c --rubric clinical-note --jury single -o o --workers 2", "are for Ray"),
+        ("merge a -o b", "two runs or more"),
+        ("compare run", "either --human or --against"),
+        ("compare run --human h --against b", "either --human or --against"),
+        ("compare run --human h --png", "--png needs a folder"),
+        ("certify run", "either people's ratings or a saved rule"),
+        ("certify run --human h --apply r", "either people's ratings or a saved rule"),
+        ("certify run --apply r --draw d", "--draw has no use"),
+        ("estimate run --human h --systems p,p", "does not name two systems"),
+        ("calibrate run", "needs people's ratings"),
+        ("calibrate c.json --human h --apply r", "can only be applied"),
+        ("calibrate run --human h --scores s", "--scores needs --apply"),
+        ("triage run --for estimate --to csv", "give --for or --to"),
+        ("replay run -o o --controls --without s", "does not change the jury"),
+        ("replay run -o o --each-seat --without s", "removes every seat"),
+        ("export run --to site", "writes the whole run"),
+        ("export run --to site -o d --arm a", "writes the whole run"),
+        ("show run c --summary", "describes the whole run"),
+        ("import promptfoo f", "name a file for the cases"),
+        ("align a b --model m --proposal p", "exclude each other"),
+        ("plant c -o o --split a=0.5", "do not add up to 1"),
+        ("schema nothing", "no schema named"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    monkeypatch: pytest.MonkeyPatch, command: str, problem: str
+) -> None:
+    monkeypatch.setattr("venire.orchestration.reading.side_by_side.controlled_run", lambda run: None)
+    monkeypatch.setattr("venire.evals.load_ratings", lambda path: None)
+    ended = CliRunner().invoke(app, shlex.split(command))
+
+    assert ended.exit_code != 0
+    assert problem in (f"{ended.exception}{ended.output}")
+
+
+def ended_with(command: Callable[[], None]) -> tuple[int, str]:
+    ended: Result = CliRunner().invoke(click.Command("c", callback=command))
+    return ended.exit_code, ended.stderr
+
+
+DOWN = UnreachedModel("a", "m", ("s",), 2, "HTTP 500")
+
+
+@pytest.mark.parametrize(
+    ("limit", "unreached", "code", "words"),
+    [
+        (None, (), 0, ""),
+        ("max_usd", (), 3, "max_usd was reached"),
+        ("max_usd", (DOWN,), 3, "max_usd was reached"),
+        ("SIGINT", (), 130, "stopped by Ctrl-C"),
+        ("SIGTERM", (DOWN,), 143, "stopped by SIGTERM"),
+        (None, (DOWN,), 4, "m (s of a) was not reached for 2 cases: HTTP 500"),
+    ],
+)
+def test_how_a_run_ended_is_its_exit_status(
+    limit: str | None, unreached: tuple[UnreachedModel, ...], code: int, words: str
+) -> None:
+    status, printed = ended_with(lambda: exit_unless_whole(limit, unreached))
+
+    assert status == code and words in printed
+
+
+def test_a_score_below_what_is_required_is_exit_status_1() -> None:
+    assert ended_with(lambda: exit_unless_met(["a>=0.5"], {"a": 0.5}))[0] == 0
+    status, printed = ended_with(lambda: exit_unless_met(["a>=0.5", "b>=0.5"], {"a": 0.4, "b": 0.6}))
+    assert status == 1 and printed.count("requirement not met") == 1
+
+
+def test_what_is_printed_holds_no_control_character_and_json_no_nan() -> None:
+    printed = ended_with(lambda: say("a\x1b[2Jb\u202ec", err=True))[1]
+    assert not {"\x1b", "\u202e"} & set(printed) and {"a", "b", "c"} <= set(printed)
+    with pytest.raises(ValueError, match="Out of range"):
+        print_json({"x": float("nan")})
+
+
+@pytest.mark.parametrize(("poll", "gather"), [(30.0, 2.0), (0.4, 2.0), (0.1, 0.5)])
+def test_a_batch_is_gathered_for_no_longer_than_two_seconds(poll: float, gather: float) -> None:
+    batch = batch_settings(True, poll)
+
+    assert batch is not None and (batch.poll, batch.gather) == (poll, gather)
+    assert batch_settings(False, poll) is None
+
+
+def test_an_address_is_no_path_and_a_jury_without_a_model_is_left_as_it_is() -> None:
+    assert [location(run) for run in ("postgres://h/d", "postgresql://h", "runs/a")] == ["postgres://h/d", "postgresql://h", Path("runs/a")]  # fmt: skip
+    jury = load_jury("single")
+    assert filled_jury(jury, None, None).seats == jury.seats
+    assert filled_jury(jury, "openai/x", None).seats[0].model == "openai/x"
+
+
+@pytest.mark.parametrize(("text", "shares"), [("train=0.8,test=0.2", {"train": 0.8, "test": 0.2}), ("a=1", {"a": 1.0}),
+                                              ("a=0.8,b=0.3", None), ("a=1.5,b=-0.5", None), ("a", None), ("cases=1", None), ("a b=1", None)])  # fmt: skip
+def test_shares_add_up_and_have_plain_names(text: str, shares: dict[str, float] | None) -> None:
+    if shares is None:
+        with pytest.raises(VenireError, match="--split"):
+            _shares(text)
+    else:
+        assert _shares(text) == shares
+
+
+@pytest.mark.parametrize(("text", "costs"), [("1,5", Costs(1, 5)), ("0,1", Costs(0, 1)), ("0,0", None), ("1", None), ("-1,2", None), ("1,inf", None), ("1,2,3", None), ("a,b", None)])  # fmt: skip
+def test_costs_are_of_a_wrong_yes_and_a_wrong_no(text: str, costs: Costs | None) -> None:
+    if costs is None:
+        with pytest.raises(VenireError, match="--costs"):
+            _costs(text)
+    else:
+        assert _costs(text) == costs
+    assert _costs(None) is None and _pair(None) is None and _pair(" p , q ") == ("p", "q")
+
+
+@pytest.mark.parametrize(
+    ("results", "options", "times"),
+    [
+        ([RunResult(1, 0, None, 1), RunResult(1, 0, None, 0)], "--watch", 2),
+        ([RunResult(1, 0, "max_usd", 1)], "--watch", 1),
+        ([RunResult(1, 0, None, 1)], "", 1),
+    ],
+)
+def test_people_are_waited_for_only_where_that_is_asked_and_nothing_stopped_the_run(
+    monkeypatch: pytest.MonkeyPatch, results: list[RunResult], options: str, times: int
+) -> None:
+    left, waited = list(results), []
+    monkeypatch.setattr("venire.orchestration.run_session.run_session", lambda *_, **__: left.pop(0))
+    monkeypatch.setattr("venire.agents.desk.await_answers", lambda run, given: waited.append(given))
+    monkeypatch.setattr("venire.commands.running.report", lambda *_, **__: None)
+    monkeypatch.setattr("venire.orchestration.reading.status.unreached_at", lambda run: ())
+    ended = CliRunner().invoke(app, shlex.split(f"run c --rubric clinical-note --jury single -o o {options}"))
+
+    assert (len(results) - len(left), len(waited)) == (times, times - 1), ended.output
+    assert ended.exit_code == (3 if results[-1].limit else 0)
