@@ -1,0 +1,283 @@
+"""The desk of people who hold a seat: what is asked once, what was clicked last, who is waited for and for how long, what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from venire import Case, Rubric
+from venire.agents.clients import person
+from venire.agents.clients.person import PersonClient, connect
+from venire.agents.desk import (
+    Desk,
+    DeskTask,
+    Parked,
+    answers_given,
+    asked_now,
+    cases_asked,
+    seated_people,
+)
+from venire.agents.model import Context, ModelFailure, Request, Sampling, Subject
+from venire.agents.prompting import brief
+from venire.personas.jury import ModelSettings
+from venire.rubrics.ballot import Vote, ballot_shape, inline
+from venire.rubrics.errors import VenireError
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Any:
+    opened = Desk(tmp_path)
+    yield opened
+    opened.close()
+
+
+def task(desk: Desk, name: str, place: int = 0) -> DeskTask:
+    found = desk.task(name, place)
+    assert found is not None
+    return found
+
+
+def test_tasks_keep_their_order_and_are_asked_once(desk: Desk) -> None:
+    desk.add_tasks("ann", [("a1", "c1", "s"), ("a2", "c2", "s")])
+    desk.add_tasks("ann", [("a1", "c9", "s"), ("a3", "c3", "s")])
+    desk.add_tasks("ben", [("a1", "c1", "s")])
+    places = desk.rows("SELECT person, address, case_id, place FROM tasks ORDER BY person, place")
+
+    assert [(who, address, case) for who, address, case, _ in places] == [
+        ("ann", "a1", "c1"), ("ann", "a2", "c2"), ("ann", "a3", "c3"), ("ben", "a1", "c1"),
+    ]  # fmt: skip
+    assert len({place for who, _, _, place in places if who == "ann"}) == 3
+    assert desk.counts() == {"ann": (0, 3), "ben": (0, 1)}
+
+
+def test_the_next_task_is_the_first_open_one_from_here_on_and_then_from_the_beginning(desk: Desk) -> None:
+    desk.add_tasks("ann", [(f"a{n}", f"c{n}", "s") for n in range(4)])
+    desk.mark_done(task(desk, "ann", 1), True)
+    desk.withdraw(task(desk, "ann", 2))
+
+    assert [desk.open_place("ann", after) for after in (-1, 0, 1, 2, 3)] == [0, 3, 3, 3, 0]
+    assert desk.count("ann") == (1, 4) and desk.open_place("ben") is None
+    desk.withdraw(task(desk, "ann", 1))
+    assert task(desk, "ann", 1).withdrawn_at is None, "what was sent stays"
+    desk.mark_done(task(desk, "ann", 1), False)
+    assert desk.count("ann") == (0, 4)
+    (seat,) = desk.seats()
+    assert (seat.waiting, seat.given) == (3, 0)
+
+
+def test_of_each_part_the_last_click_stands_and_one_sent_twice_is_one(desk: Desk) -> None:
+    desk.add_tasks("ann", [("a", "c", "s"), ("b", "d", "s")])
+    one, other = task(desk, "ann"), task(desk, "ann", 1)
+    desk.save(one, "k1", "x", "score", 3, seconds=2)
+    desk.save(one, "k2", "x", "score", 4, seconds=3)
+    desk.save(one, "k2", "x", "score", 5, seconds=9)
+    desk.save(other, "k3", "x", "score", 1, seconds=10)
+
+    assert desk.save(one, "k4", "x", "rationale", "why", seconds=1) == {"x": {"score": 4, "rationale": "why"}}
+    assert desk.seconds(one) == 6 and desk.seconds(other) == 10
+    assert [(click.case, click.part, click.value) for click in desk.clicks()] == [
+        ("c", "score", 3), ("c", "score", 4), ("d", "score", 1), ("c", "rationale", "why"),
+    ]  # fmt: skip
+    desk.mark_done(one, True)
+    assert str(desk.seats()[0]) == "1 ballot waits for ann; 1 given in 0 min"
+    assert desk.seats()[0].seconds == 16
+
+
+def test_links_are_kept_until_they_are_revoked(desk: Desk) -> None:
+    first = desk.links(["ann", "ben"])
+
+    assert desk.links(["ann"]) == first and len(set(first.values())) == 2
+    desk.revoke_links()
+    assert desk.links(["ann"]).keys() == {"ann"} and desk.links(["ann"])["ann"] != first["ann"]
+
+
+def test_what_a_run_knows_of_its_people(tmp_path: Path, desk: Desk) -> None:
+    desk.add_tasks("ann", [("a", "c1", "s"), ("b", "c2", "s"), ("c", "c3", "s"), ("d", "c3", "s")])
+    desk.mark_done(task(desk, "ann", 0), True)
+    desk.withdraw(task(desk, "ann", 1))
+    desk.mark_done(task(desk, "ann", 3), True)
+
+    assert cases_asked(tmp_path) == {"ann": {"c1": True, "c2": True, "c3": True}}
+    assert answers_given(tmp_path) == 2 and seated_people(tmp_path)[0].waiting == 1
+    assert cases_asked(tmp_path / "none") == {} and answers_given("postgresql://x") == 0
+
+
+def test_a_conditional_attribute_is_asked_where_its_condition_is_met(rubric: Rubric) -> None:
+    fields = rubric.model_dump()
+    fields["attributes"] = [
+        {"name": "a", "question": "?", "scale": "agree5"},
+        {"name": "b", "question": "?", "scale": "agree5", "asked_if": {"a": 1}},
+        {"name": "c", "question": "?", "scale": "agree5", "asked_if": {"b": 2}},
+    ]
+    asking = Rubric.model_validate(fields)
+
+    def asked(
+        a: int | None = None, b: int | None = None, names: tuple[str, ...] = ("a", "b", "c")
+    ) -> list[str]:
+        return asked_now(asking, names, {"a": {"score": a}, "b": {"score": b}})
+
+    assert asked() == ["a"] and asked(1) == ["a", "b"] and asked(1, 2) == ["a", "b", "c"]
+    assert asked(2, 2) == ["a"], "an answer to what is not asked any more counts for nothing"
+    assert asked(names=("b", "c")) == ["b"], "a condition that is not on the sheet was met before"
+
+
+SETTINGS = ModelSettings(model="person/ann", wait="2h", usd_per_hour=36)
+
+
+def client_at(folder: Path, **changes: Any) -> PersonClient:
+    client = connect(SETTINGS.model_copy(update=changes))
+    client.folder = folder
+    return client
+
+
+def request_of(subject: Subject, **form: Any) -> Request:
+    shape = ballot_shape(subject.rubric, subject.asked, **form)
+    return Request("person/ann", (), inline(shape), Sampling(), 0, 60.0, subject)
+
+
+def subject_of(case: Case, rubric: Rubric, **changes: Any) -> Subject:
+    return replace(brief(case, rubric).subject("ann", ("accurate",), round=1), **changes)
+
+
+def fill(folder: Path, place: int, score: int, seconds: float) -> None:
+    desk = Desk(folder)
+    try:
+        at = task(desk, "ann", place)
+        desk.save(at, f"s{place}", "accurate", "score", score, seconds=seconds)
+        desk.save(at, f"r{place}", "accurate", "rationale", f"why {place}", seconds=0)
+        desk.mark_done(at, True)
+    finally:
+        desk.close()
+
+
+def test_a_person_is_asked_waited_for_and_paid_by_the_hour(
+    tmp_path: Path, case: Case, rubric: Rubric
+) -> None:
+    async def answer() -> Any:
+        client = client_at(tmp_path)
+        try:
+            return await client.complete(request_of(subject_of(case, rubric)))
+        finally:
+            await client.close()
+
+    for _ in range(2):
+        with pytest.raises(Parked):
+            asyncio.run(answer())
+    assert [seat.waiting for seat in seated_people(tmp_path)] == [1], "asked once"
+    fill(tmp_path, 0, 4, 100)
+    reply = asyncio.run(answer())
+
+    assert json.loads(reply.text)["accurate"] == {"rationale": "why 0", "evidence": [], "score": 4}
+    assert reply.usd == pytest.approx(1.0)
+
+
+def test_who_would_hear_others_before_her_first_ballot_votes_blind_first(
+    tmp_path: Path, case: Case, rubric: Rubric
+) -> None:
+    heard = (("b", Vote(attribute="accurate", value=1, rationale="r")),)
+    subject = subject_of(case, rubric, round=2, context=Context(heard=heard))
+
+    async def answer() -> Any:
+        client = client_at(tmp_path)
+        try:
+            return await client.complete(request_of(subject))
+        finally:
+            await client.close()
+
+    with pytest.raises(Parked):
+        asyncio.run(answer())
+    desk = Desk(tmp_path)
+    assert desk.sheet(task(desk, "ann")).heard == ()
+    fill(tmp_path, 0, 4, 60)
+    with pytest.raises(Parked):
+        asyncio.run(answer())
+    second = desk.sheet(task(desk, "ann", 1))
+    desk.close()
+    assert [vote.value for vote in second.own] == [4] and [each.label for each in second.heard] == ["b"]
+    fill(tmp_path, 1, 2, 40)
+
+    reply = asyncio.run(answer())
+    assert json.loads(reply.text)["accurate"]["score"] == 2
+    assert reply.usd == pytest.approx(1.0), "both sheets were looked at"
+
+
+def test_a_person_whose_time_is_up_abstains_and_is_not_asked_about_the_same_texts_again(
+    tmp_path: Path, case: Case, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1_000_000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+
+    async def answer(subject: Subject, **changes: Any) -> Any:
+        client = client_at(tmp_path, **changes)
+        try:
+            return await client.complete(request_of(subject))
+        finally:
+            await client.close()
+
+    first = subject_of(case, rubric)
+    with pytest.raises(Parked):
+        asyncio.run(answer(first))
+    now[0] += 7199
+    with pytest.raises(Parked):
+        asyncio.run(answer(first))
+    now[0] += 1
+    with pytest.raises(Parked):
+        asyncio.run(answer(first, wait=None))
+    with pytest.raises(ModelFailure, match="no answer within 2h"):
+        asyncio.run(answer(first))
+    with pytest.raises(ModelFailure, match="no answer within 2h"):
+        asyncio.run(answer(replace(first, round=2)))
+    other = case.model_copy(update={"output": "Another text."})
+    with pytest.raises(Parked):
+        asyncio.run(answer(subject_of(other, rubric)))
+
+
+def test_an_answer_belongs_to_all_that_was_shown(case: Case, rubric: Rubric) -> None:
+    vote = Vote(attribute="accurate", value=1, rationale="r")
+    plain = subject_of(case, rubric)
+    addresses = [
+        person._address(plain, 0), person._address(plain, 1), person._address(replace(plain, round=2), 0), person._address(replace(plain, case="z"), 0),
+        person._address(replace(plain, asked=("thorough",)), 0), person._address(replace(plain, kind="decision"), 0), person._address(replace(plain, exhibits=()), 0),
+        *(person._address(replace(plain, context=context), 0) for context in (
+            Context(own=(vote,)), Context(own=(vote.model_copy(update={"value": 2}),)), Context(heard=(("b", vote),)), Context(heard=(("c", vote),)),
+            Context(heard=(("b", vote.model_copy(update={"value": 2})),)), Context(first="B"))),
+    ]  # fmt: skip
+
+    assert len(set(addresses)) == len(addresses)
+    other_words = Context(heard=(("b", vote.model_copy(update={"rationale": "s"})),))
+    assert person._address(replace(plain, context=other_words), 0) == addresses[9], (
+        "not by the words of a prompt"
+    )
+    for free in ("system", "notes"):
+        assert person._address(replace(plain, context=Context(notes=(free,))), 0) == addresses[0]
+
+
+def test_of_a_pair_only_the_outputs_change_places(tmp_path: Path) -> None:
+    from venire import load_rubric
+
+    case = Case.from_row({"id": "1", "output_a": "a", "output_b": "b", "question": "q", "source": "s"})
+    subject = brief(case, load_rubric("preference")).subject("ann", ("preference",), round=1)
+    parts = inline(ballot_shape(subject.rubric))["properties"]
+    desk = Desk(tmp_path)
+
+    def shown(first: Any) -> list[str]:
+        sheet = person._sheet(desk, replace(subject, context=Context(first=first)), parts)
+        return [exhibit.name for exhibit in sheet.exhibits]
+
+    assert shown("A") == shown(None) == ["question", "source", "output A", "output B"]
+    assert shown("B") == ["question", "source", "output B", "output A"]
+    desk.close()
+
+
+def test_a_seat_without_a_name_or_a_desk_is_refused(case: Case, rubric: Rubric) -> None:
+    with pytest.raises(VenireError, match="names no person"):
+        connect(ModelSettings(model="person/"))
+    with pytest.raises(VenireError, match="cannot ask a person"):
+        asyncio.run(connect(SETTINGS).complete(request_of(subject_of(case, rubric))))
+    with pytest.raises(ModelFailure, match="can only fill in"):
+        asyncio.run(connect(SETTINGS).complete(request_of(subject_of(case, rubric, kind="verification"))))

@@ -1,0 +1,380 @@
+"""The inspector's parts, each by itself: what a filter finds, how a list is ordered and paged, what a figure and a cell say."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from venire.orchestration.reading.analysis import Census, Flag
+from venire.orchestration.reading.analysis.census import Flow, Share
+from venire.orchestration.verdict import Outcome
+from venire.web.charts import bar_figure, flows_figure, leanings_figure, scatter_figure, spread_figure
+from venire.web.index_writer import SCHEMA, _add_sums, _keep_flags, _note, read_to, start_over, transaction
+from venire.web.pages.cases import _score, column_head, pager
+from venire.web.pages.comparison import _apart, _difference_words
+from venire.web.pages.frame import Reach, _few, badge
+from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
+from venire.web.pages.texts import Citation, locate, mark_quotes
+from venire.web.pages.votes import _kinds as kinds_of
+from venire.web.pages.votes import how, verdict_words
+from venire.web.people import Difference, KeptDifferences
+from venire.web.search import PAGE, SORTS, CaseSearch, Finder, Row
+from venire.web.summaries import flag_groups
+
+COLUMNS = ["number", "arm", "arm_name", "case_id", "title", "about", "stop", "rounds", "turns", "tokens", "usd", "seconds", "spread", "hung", "case_group", "system", "cause", "flags", "interest"]  # fmt: skip
+
+
+def plain(markup: object) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", str(markup)).split())
+
+
+@pytest.fixture
+def index() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(SCHEMA)
+    connection.execute("INSERT INTO about VALUES ('f', 0, 0)")
+    yield connection
+    connection.close()
+
+
+def add(index: sqlite3.Connection, number: int, **fields: Any) -> None:
+    row = {
+        "number": number, "arm": 0, "arm_name": "arm", "case_id": f"c{number}", "title": "", "about": "", "stop": "rounds", "rounds": 1, "turns": 1,
+        "tokens": 1, "usd": None, "seconds": 1.0, "spread": None, "hung": 0, "case_group": "", "system": "", "cause": "", "flags": 0, "interest": None,
+        **fields,
+    }  # fmt: skip
+    index.execute(
+        f"INSERT INTO deliberations VALUES ({', '.join('?' * len(row))})", [row[c] for c in COLUMNS]
+    )
+
+
+def found(index: sqlite3.Connection, **query: str) -> list[int]:
+    rows, total = Finder(index, [0, 1]).find(CaseSearch.of({"sort": "latest", "up": "1", **query}))
+    assert total >= len(rows)
+    return [row.number for row in rows]
+
+
+def test_each_filter_finds_what_it_says_and_several_what_all_say(index: sqlite3.Connection) -> None:
+    add(index, 1, system="s", case_group="g", flags=2, stop="consensus")
+    add(index, 2, arm=1, arm_name="other", title="a fever", flags=None)
+    add(index, 3, about="fever", system="s")
+    add(index, 4, arm=9, arm_name="old", system="s")
+    for number, attribute, status, value in ((1, "x", "reached", "4"), (2, "x", "hung", None), (3, "x", "reached", '"good"'), (3, "y", "reached", "4")):  # fmt: skip
+        index.execute(
+            "INSERT INTO outcomes VALUES (?, ?, ?, ?, 'mean', NULL)", (number, attribute, status, value)
+        )
+    _keep_flags(index, 1, flag_groups([flag("hung", 2, "x"), flag("overruled", 3, "yy")]))
+    index.execute("INSERT INTO reasons (rowid, words) VALUES (3, 'quoted nothing at all')")
+
+    assert found(index) == [1, 2, 3], "not the arm that was replaced"
+    assert found(index, arm="other") == [2]
+    assert found(index, system="s") == [1, 3]
+    assert found(index, group="g") == found(index, stop="consensus") == [1]
+    assert found(index, flag="any") == [1] and found(index, flag="none") == [3]
+    assert found(index, flag="hung") == [1] and found(index, flag="conformity") == []
+    assert found(index, flag="hung", attribute="x") == [1] and found(index, flag="hung", attribute="yy") == []
+    assert found(index, flag="overruled", attribute="y") == [], "a part of a name is not the name"
+    assert found(index, attribute="x", value="4") == [1] and found(index, attribute="x", value="good") == [3]
+    assert found(index, attribute="x", value="hung") == [2]
+    assert found(index, q="fever") == [2, 3] and found(index, q="noth") == [3] and found(index, q="C1") == [1]
+    assert found(index, q="fever", arm="other") == [2] and found(index, system="s", flag="any") == [1]
+    finder = Finder(index, [0, 1])
+    assert finder.values_of("system") == ["s"] and finder.values_of("stop") == ["consensus", "rounds"]
+    assert finder.values_of("stop", most=1) == []
+    assert finder.arms_by_case(["c1", "c2", "c4", "z"]) == {"c1": ["arm"], "c2": ["other"]}
+
+
+@pytest.mark.parametrize("up", ["", "1"])
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_list_is_ordered_as_its_head_says_and_what_has_no_value_is_last(
+    index: sqlite3.Connection, sort: str, up: str
+) -> None:
+    _, column, down = SORTS[sort]
+    # What is not sorted by runs the other way, so that another column in its place is noticed.
+    for number in range(1, 6):
+        fields: dict[str, Any] = dict.fromkeys(
+            ("interest", "spread", "rounds", "tokens", "seconds", "usd", "hung"), -number
+        )
+        fields |= dict.fromkeys(("case_id", "arm_name", "system", "case_group", "stop"), f"{9 - number}")
+        fields[column] = number if column in ("interest", "spread", "rounds", "tokens", "seconds", "usd", "hung", "number") else str(number)  # fmt: skip
+        add(index, **{"number": number, **fields})
+    nullable = column in ("interest", "spread", "usd")
+    if nullable:
+        add(index, 6, case_id="0")
+
+    order = [1, 2, 3, 4, 5] if down == bool(up) else [5, 4, 3, 2, 1]
+    assert [row.number for row in Finder(index, [0]).find(CaseSearch.of({"sort": sort, "up": up}))[0]] == order + [6] * nullable  # fmt: skip
+
+
+def test_pages_hold_every_row_once(index: sqlite3.Connection) -> None:
+    for number in range(1, 2 * PAGE + 2):
+        add(index, number)
+    pages = [found(index, page=str(page)) for page in (1, 2, 3, 4)]
+
+    assert [len(page) for page in pages] == [PAGE, PAGE, 1, 0]
+    assert [number for page in pages for number in page] == list(range(1, 2 * PAGE + 2))
+
+
+@pytest.mark.parametrize(
+    ("query", "search"),
+    [
+        ({}, CaseSearch()),
+        ({"page": "3", "up": "yes", "sort": "cost", "q": "x" * 300}, CaseSearch(page=3, up="1", sort="cost", q="x" * 200)),
+        ({"page": "0"}, CaseSearch()), ({"page": "-2"}, CaseSearch()), ({"page": "9" * 12}, CaseSearch()), ({"page": "x"}, CaseSearch()),
+        ({"sort": "number; DROP"}, CaseSearch()), ({"sort": "score.x"}, CaseSearch(sort="score.x")),
+    ],
+)  # fmt: skip
+def test_a_search_in_an_address_is_read_as_far_as_it_makes_sense(
+    query: dict[str, str], search: CaseSearch
+) -> None:
+    assert CaseSearch.of(query) == search
+
+
+def test_an_address_has_what_differs_from_the_default() -> None:
+    search = CaseSearch(arm="a b", page=3)
+
+    assert search.address("cases") == "./cases?arm=a+b&page=3"
+    assert search.address("case", page=1, id="x&y") == "./case?arm=a+b&id=x%26y"
+
+
+@pytest.mark.parametrize(
+    ("total", "page", "words", "links"),
+    [
+        (0, 1, "page 1 of 1", []), (PAGE, 1, "page 1 of 1", []), (PAGE + 1, 1, "page 1 of 2", ["2", "2"]),
+        (5 * PAGE, 3, "page 3 of 5", ["", "2", "4", "5"]), (2 * PAGE, 9, "page 2 of 2", ["", ""]),
+    ],
+)  # fmt: skip
+def test_a_pager_leads_to_the_pages_there_are(total: int, page: int, words: str, links: list[str]) -> None:
+    markup = str(pager(CaseSearch(page=page), "cases", total))
+
+    assert words in plain(markup)
+    assert re.findall(r'href="\./cases\?(?:page=(\d*))?"', markup) == links
+
+
+@pytest.mark.parametrize(
+    ("search", "down", "order", "turned"),
+    [
+        (CaseSearch(sort="cost"), True, "descending", True), (CaseSearch(sort="cost", up="1"), True, "ascending", False),
+        (CaseSearch(sort="cost"), False, "ascending", True), (CaseSearch(sort="look", up="1"), True, None, False),
+    ],
+)  # fmt: skip
+def test_a_columns_head_sorts_by_it_and_once_more_the_other_way(
+    search: CaseSearch, down: bool, order: str | None, turned: bool
+) -> None:
+    markup = str(column_head(search, "cases", "cost", "cost", down=down))
+
+    assert re.findall(r'aria-sort="(\w+)"', markup) == ([order] if order else [])
+    assert ("up=1" in markup) == turned
+
+
+def test_differences_are_found_by_arm_and_attribute_in_any_order(index: sqlite3.Connection) -> None:
+    kept = [("c1", "a", "x", 5.0, 1.0), ("c2", "b", "x", 1.0, 4.0), ("c3", "a", "y", 3.0, 3.0)]
+    for place, row in enumerate(kept, 1):
+        index.execute("INSERT INTO differences VALUES ('d', ?, ?, ?, ?, ?, ?)", (place, *row))
+    index.execute("INSERT INTO differences VALUES ('other', 1, 'c9', 'a', 'x', 1.0, 1.0)")
+    differences = KeptDifferences(index, "d")
+
+    def cases(**fields: Any) -> list[str]:
+        return [each.case for each in differences.find(CaseSearch(**{"sort": "apart", **fields}))[0]]
+
+    assert differences.largest(2) == ([Difference(*row) for row in kept[:2]], 3)
+    assert cases() == ["c1", "c2", "c3"] and cases(up="1") == ["c3", "c2", "c1"]
+    assert cases(sort="verdict") == ["c1", "c3", "c2"] and cases(sort="people", up="1") == ["c1", "c3", "c2"]
+    assert cases(arm="a") == ["c1", "c3"] and cases(arm="a", attribute="x") == ["c1"]
+    assert cases(page=2) == []
+    assert differences.find(CaseSearch(sort="apart", attribute="x"))[1] == {
+        ("a", 1.0, 5.0): 1,
+        ("b", 4.0, 1.0): 1,
+    }
+    assert [Difference(*row).apart for row in kept] == [4, -3, 0]
+    assert differences.statistics().told_of == 0 and KeptDifferences(index, "none").largest(2) == ([], 0)
+
+
+def test_sums_are_added_to_and_flags_of_a_kind_kept_once(index: sqlite3.Connection) -> None:
+    for _ in range(2):
+        _add_sums(index, {1: {("t", "a", ""): (2, 0.5)}, 2: {("t", "a", ""): (1, 1.0)}})
+    assert index.execute("SELECT * FROM sums ORDER BY arm").fetchall() == [(1, "t", "a", "", 4, 1.0), (2, "t", "a", "", 2, 2.0)]  # fmt: skip
+
+    add(index, 1)
+    _keep_flags(
+        index, 1, flag_groups([flag("hung", 2, "x"), flag("hung", 1, "y"), flag("overruled", 3, "x")])
+    )
+    assert _note(index, 1, flag_groups([flag("hung", 4, "z"), flag("conformity", 1, "x")])) == {"conformity"}
+    assert index.execute("SELECT flags, interest FROM deliberations").fetchone() == (5, 4.11)
+    (row,) = Finder(index, [0]).find(CaseSearch())[0]
+    assert [(kind, weight) for kind, weight, _, _ in row.flags] == [("hung", 4), ("overruled", 3), ("conformity", 1)]  # fmt: skip
+    with pytest.raises(ZeroDivisionError), transaction(index):
+        index.execute("UPDATE about SET scored_to = 9")
+        _ = 1 / 0
+    assert read_to(index) == (0, 0)
+    index.execute("UPDATE about SET scored_to = 9")
+    start_over(index)
+    assert read_to(index) == (0, 0) and index.execute("SELECT count(*) FROM deliberations").fetchone() == (0,)
+
+
+def flag(kind: str, weight: int, attribute: str) -> Flag:
+    return Flag(kind, weight, attribute, (), (), 1, f"{kind} {attribute}")  # type: ignore[arg-type]
+
+
+def census(**sums: Any) -> Census:
+    """A census of these sums, by topic and name: how often, and the total."""
+    return Census(
+        {(topic, name, ""): pair for topic, by_name in sums.items() for name, pair in by_name.items()}
+    )
+
+
+def arm(name: str) -> Any:
+    return SimpleNamespace(name=name, jury=SimpleNamespace(protocol="panel", seat_names=("a", "b")))
+
+
+def test_the_table_of_arms_counts_and_weighs_by_how_many_there_were() -> None:
+    known = census(
+        cases={"": (7, 0.0)}, outcome={"reached": (11, 0.0), "hung": (2, 0.0)}, agreed={"x": (1, 1.0), "y": (9, 0.0)}, stop={"consensus": (5, 0.0), "rounds": (2, 0.0)},
+        spent={"usd": (7, 1.25), "tokens": (7, 1234.0)},
+    )  # fmt: skip
+    unpriced = census(cases={"": (1, 0.0)}, unpriced={"": (1, 0.0)}, spent={"usd": (1, 0.5)})
+    told = plain(_arms([arm("one"), arm("two")], {"one": known, "two": unpriced}))
+
+    assert "one panel a, b 7 11 2 0 10% consensus 5, rounds 2 1,234 $1.2500" in told
+    assert "two panel a, b 1 0 0 0 – 0 unknown" in told
+
+
+def test_arms_that_agree_causes_and_flags_are_summed_over_arms() -> None:
+    one = census(
+        alike={"two": (4, 1.0)}, cause={"no quorum": (2, 0.0), "split": (1, 0.0)}, flagged={"hung": (1, 0.0)}
+    )
+    two = census(
+        alike={"one": (6, 4.0)}, cause={"split": (4, 0.0)}, flagged={"hung": (4, 0.0), "overruled": (2, 0.0)}
+    )
+    both = {"one": one, "two": two}
+
+    assert "one and two agree on 50% of the 10 scores" in plain(_alike([arm("one"), arm("two")], both))
+    assert plain(_causes(both)) == "hung in 5: split hung in 2: no quorum"
+    told = plain(_kinds(both, 10))
+    assert told.index("overruled 2") < told.index("1 kinds of flags") < told.index("no verdict 5")
+    assert plain(_kinds(both, 11)).startswith("overruled 2 no verdict 5")
+
+
+def row(**fields: Any) -> Row:
+    plain_row = Row(1, "arm", "c1", "", "rounds", 1, 1, 1, None, 1.0, None, None, "", "", "", [], {})
+    return plain_row._replace(**fields)
+
+
+def test_what_is_worth_a_look_is_told_with_its_score_and_how_much_more_there_is() -> None:
+    shown = row(flags=[("hung", 3, "x", "why")], flag_count=3, outcomes={"x": ("reached", 4, "mean")})
+    read, reading = Reach(5, 5, 5, ""), Reach(5, 3, 5, "")
+
+    told = plain(_looks([shown, row()], read))
+    assert "x 4 why and 2 more" in told and told.count("c1") == 1
+    assert "more" not in plain(_looks([shown._replace(flag_count=1)], read))
+    assert "No deliberation was flagged" in plain(_looks([row()], read))
+    assert "is being read" in plain(_looks([row()], reading))
+
+
+def test_a_cell_of_the_list_says_what_became_of_an_attribute() -> None:
+    outcomes = {"x": ("reached", 3.14159, "mean"), "y": ("hung", None, ""), "z": ("not_applicable", None, "")}
+    shown = row(outcomes=outcomes, cause="no quorum")
+
+    assert [plain(_score(shown, name, False)) for name in ("x", "y", "z", "w")] == ["3.14", "hung", "n/a", "not asked"]  # fmt: skip
+    assert "y: hung, no quorum" in str(_score(shown, "y", False))
+    assert "x: 3.14, mean" in str(_score(shown, "x", False))
+
+
+def outcome(value: Any = None, **fields: Any) -> Outcome:
+    return Outcome.model_validate(
+        {
+            "status": "reached" if value is not None else "hung",
+            "value": value,
+            "method": "mean",
+            "votes": 4,
+            "support": None,
+            "spread": None,
+            **fields,
+        }
+    )
+
+
+def test_an_outcome_in_words_has_how_many_agree_or_why_it_is_hung() -> None:
+    assert how(outcome(4, support=0.75)) == "by mean, 3 of 4 agree"
+    assert how(outcome(4)) == "by mean"
+    assert how(outcome(why="no quorum")) == "no quorum"
+    assert [verdict_words(each, pair=True) for each in (outcome(-1), outcome(0), outcome())] == ["A", "tie", "hung"]  # fmt: skip
+    assert kinds_of([flag("hung", 1, "x"), flag("hung", 3, "y"), flag("hung", 2, "z")]) == [("hung", 3)]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "apart", "words"),
+    [
+        (outcome(4), outcome(2.5), 1.5, "4 and 2.5, 1.5 apart"),
+        (outcome(4), outcome(4), 0, "4 and 4"),
+        (outcome(4), outcome(), 0.5, "4 and hung"),
+        (outcome(), outcome(), 0, "hung and hung"),
+        (outcome(4), None, -1, "only one arm was asked this question"),
+    ],
+)
+def test_two_arms_beside_each_other_are_as_far_apart_as_their_values(
+    one: Outcome, two: Outcome | None, apart: float, words: str
+) -> None:
+    assert (_apart(one, two), _difference_words(one, two, pair=False)) == (apart, words)
+    assert _apart(two, one) == apart
+
+
+def test_quotes_are_marked_where_they_stand_with_every_vote_that_makes_them() -> None:
+    text = "Fever on Monday. Rest was advised."
+    marked = str(mark_quotes(text, [Citation("v1", "“fever  ON monday”"), Citation("v2", "Monday. Rest"), Citation("v3", "cough")]))  # fmt: skip
+
+    assert re.findall(r'<mark data-votes="([^"]+)">([^<]+)', marked) == [("v1", "Fever on "), ("v1 v2", "Monday"), ("v2", ". Rest")]  # fmt: skip
+    assert re.sub("<[^>]+>", "", marked) == text
+    assert locate("...", text) is None and locate("rest was", text) == (17, 25)
+
+
+def test_of_a_long_text_its_beginning_and_what_surrounds_each_quote_is_shown() -> None:
+    text = "a" * 20_000 + "NEEDLE" + "b" * 20_000
+    marked = re.sub("<[^>]+>", "", str(mark_quotes(text, [Citation("v", "needle")])))
+    gaps = [int(number.replace(",", "")) for number in re.findall(r"\[… ([\d,]+) characters", marked)]
+
+    assert gaps == [20_000 - 600 - 6_000, 20_000 - 600]
+    assert "NEEDLE" in marked and "…" not in re.sub("<[^>]+>", "", str(mark_quotes("a" * 30_000, [])))
+
+
+def test_figures_show_and_say_their_numbers() -> None:
+    def numbers(figure: Any, tag: str, name: str) -> list[float]:
+        return [float(each) for each in re.findall(rf'<{tag}[^>]* {name}="([-\d.]+)"', str(shapes(figure)))]
+
+    def shapes(figure: Any) -> list[Any]:
+        from venire.evals.report.html import svg
+
+        return [svg(figure)]
+
+    assert bar_figure(0.5, "half").description == "half"
+    assert [numbers(bar_figure(share, ""), "rect", "width")[-1] for share in (-1, 0.25, 7)] == [0, 25, 100]
+    flows = flows_figure(["a", "b"], [Flow("a", "b", 2.0), Flow("b", "a", 0.0)], "F")
+    assert flows.description == "F: b towards a 2.0; a towards b 0.0"
+    # The head of the arrow is at the one who was read, a, which stands above.
+    assert str(shapes(flows)).count("b moved towards a: 2.0 moves") == 1 and "a moved" not in str(
+        shapes(flows)
+    )
+    assert numbers(flows, "path", "stroke-width") == [6.0]
+    start = re.search(r"M([\d.]+) ([\d.]+) Q", str(shapes(flows)))
+    assert start is not None and float(start[2]) > 100
+    scatter = scatter_figure({(1, 1): 1, (1.01, 1.0): 3, (5, 2): 2}, (1, 5), "S")
+    assert scatter.description.endswith("6 scores") and str(shapes(scatter)).count("4 scores") == 1
+    leaning = leanings_figure([Share("a", 0.125, 3), Share("b", None, 0)], "L")
+    assert leaning.description == "L: a +0.12" and "+0.125 of the scale, n=3" in str(shapes(leaning))
+    assert spread_figure([(1, 0.5), (2, 0.25)], "C").description == "C, round 1: 0.50, round 2: 0.25"
+
+
+def test_how_far_the_index_has_read_and_who_judged() -> None:
+    assert (
+        not Reach(5, 5, 5, "").reading_flags
+        and Reach(5, 4, 5, "").reading_flags
+        and Reach(4, 4, 5, "").reading_scores
+    )
+    assert "w4" in str(badge("hung", 9)) and "w1" in str(badge("hung", 0))
+    assert _few("a; b; c; d; e · prompts") == "a; b; c; and 2 more · prompts"
+    assert _few("a; b") == "a; b"
