@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from written_transcripts import abstained, cast, transcript_of
 
-from venire import Court, Jury, Rubric, Stop, Transcript
+from venire import Court, Jury, Rubric, Stop, Transcript, VenireError
 from venire.agents.budget import Budget, Meter
 from venire.agents.cost import Receipt
 from venire.agents.juror import Turn
 from venire.agents.orchestrator import Decision, Dispute, Finding, Moderation, Silence
-from venire.orchestration.bench import Bench
+from venire.orchestration.bench import Bench, together
 from venire.orchestration.protocols.decompose_verify import _ballot, _batches
 from venire.orchestration.protocols.delphi import _one_round, feedback
 from venire.orchestration.protocols.escalate import Savings, savings, split_on, unsure_of
@@ -30,7 +30,7 @@ from venire.orchestration.rounds import (
     round_questions,
     why_ended,
 )
-from venire.orchestration.transcript import Abstained, AnyEntry, Cast, Checked, Extracted, Ledger
+from venire.orchestration.transcript import Abstained, AnyEntry, Cast, Checked, Extracted, Ledger, Said
 from venire.orchestration.worked_examples import ScoredCases
 from venire.rubrics.ballot import AbstainedAttribute, Quote
 from venire.rubrics.claim import Check, Claim, ClaimVerdict
@@ -110,6 +110,87 @@ def test_a_case_that_is_judged_alone_is_no_worked_example_of_itself() -> None:
     jury = jury_of("a")
     run = ScoredCases(frozenset({"c", "d"}))
     assert Court(scored=run).bench(jury, "c", orchestrated=False)._scored == run
+
+
+PAID, FREE = "openai/no-such-model", "lens/length"
+
+
+@pytest.mark.parametrize(
+    ("seat", "orchestrator", "limits", "budget", "problem"),
+    [
+        ({"model": PAID}, {}, {"max_usd": 1}, Budget(), PAID),
+        ({"model": PAID}, {}, {}, Budget(max_usd=1), PAID),
+        ({"model": PAID}, {}, {"max_tokens": 9}, Budget(max_tokens=9), ""),
+        ({"model": FREE}, {}, {"max_usd": 1}, Budget(), ""),
+        ({"model": FREE, "alternates": [PAID]}, {}, {"max_usd": 1}, Budget(), PAID),
+        ({"model": "scripted"}, {"model": PAID}, {"max_usd": 1}, Budget(), PAID),
+        ({"model": "person/ann"}, {}, {}, Budget(), "cannot ask a person"),
+        ({"model": "scripted"}, {"model": FREE}, {}, Budget(), "cannot be the orchestrator"),
+        ({"model": "scripted"}, {}, {}, Budget(), ""),
+    ],
+)
+def test_a_jury_that_cannot_be_asked_or_paid_is_refused_before_any_call(
+    seat: dict[str, Any], orchestrator: dict[str, Any], limits: dict[str, Any], budget: Budget, problem: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-nothing")
+    jury = Jury.model_validate({"name": "j", "seats": [{"name": "a", **seat}], "limits": limits, "orchestrator": {"model": "scripted", **orchestrator}})  # fmt: skip
+    court = Court(budget=budget)
+    if problem:
+        with pytest.raises(VenireError, match=problem):
+            court.check(jury, orchestrated=True)
+    else:
+        court.check(jury, orchestrated=True)
+    if orchestrator:
+        court.check(jury, orchestrated=False)
+
+
+def test_who_is_absent_neither_sits_nor_is_known_to_who_presides() -> None:
+    jury = jury_of("a", "b", "c", orchestrator={"model": "scripted"})
+    sitting = Court().bench(jury, "c", orchestrated=True, absent=["b"])
+
+    assert list(sitting.jurors) == ["a", "c"]
+    assert sitting.orchestrator._names == ("a", "c")
+    with pytest.raises(VenireError, match="no orchestrator"):
+        _ = Court().bench(jury, "c", orchestrated=False).orchestrator
+
+
+def test_an_alternate_is_asked_under_its_seats_own_numbers() -> None:
+    seats = [{"name": name, "model": "scripted", "alternates": ["lens/length"]} for name in "ab"]
+    jury = Jury.model_validate({"name": "j", "seats": seats})
+    sitting = Court().bench(jury, "c", orchestrated=False)
+    gateways = [juror.gateway for juror in sitting.jurors.values()]
+
+    assert [gateway._first_repeat for gateway in gateways] == [0, 2]
+    assert [gateway._alternates[0]._first_repeat for gateway in gateways] == [0, 2]
+
+
+def test_a_replaced_bench_sits_from_its_round_on_and_strikes_once() -> None:
+    one, two = bench("a", "b"), bench("a", "c")
+    one.change_at(2, two, ["b"])
+    before = transcript_of()
+    assert one.begin_round(before) is before and one.unchanged
+    heard = transcript_of(votes(a=(1,), b=(2,)))
+    struck = one.begin_round(heard)
+
+    assert [entry.text for entry in struck.entries[2:] if isinstance(entry, Said)] == ["b"]
+    assert list(one.jurors) == ["a", "c"] and not one.unchanged
+    assert one.begin_round(struck) is struck
+
+
+def test_whoever_fails_the_others_are_finished_first() -> None:
+    done: list[str] = []
+
+    async def good() -> None:
+        await asyncio.sleep(0.01)
+        done.append("good")
+
+    async def bad() -> None:
+        raise KeyError("bad")
+
+    with pytest.raises(KeyError):
+        asyncio.run(together([bad(), good()]))
+    assert done == ["good"]
 
 
 def test_what_a_challenge_changed_goes_by_the_votes_before_and_after_its_round() -> None:
