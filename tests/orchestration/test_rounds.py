@@ -14,8 +14,9 @@ from venire import Court, Jury, Rubric, Stop, Transcript, VenireError
 from venire.agents.budget import Budget, Meter
 from venire.agents.cost import Receipt
 from venire.agents.juror import Turn
-from venire.agents.orchestrator import Decision, Dispute, Finding, Moderation, Silence
+from venire.agents.orchestrator import Decision, Dispute, Disputes, Finding, Moderation, Silence
 from venire.orchestration.bench import Bench, together
+from venire.orchestration.protocols import orchestrated
 from venire.orchestration.protocols.decompose_verify import _ballot, _batches
 from venire.orchestration.protocols.delphi import _one_round, feedback
 from venire.orchestration.protocols.escalate import Savings, savings, split_on, unsure_of
@@ -571,3 +572,61 @@ def test_a_consensus_that_is_declared_is_pending_no_more_and_one_that_is_none_st
         "refused",
         ["x"],
     )
+
+
+def test_what_is_argued_again_is_challenged_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    async def agree(
+        transcript: Transcript, brief: Any, sitting: Bench, challenged: Any, ledger: Any
+    ) -> Transcript:
+        seen.append(tuple(challenged))
+        if ledger is not None:
+            ledger.close()
+        return transcript.add(
+            [cast(name, {"x": 5, "y": 5}, round=2, purpose="revision") for name in ("a", "b")]
+        )
+
+    monkeypatch.setattr(orchestrated, "one_round", agree)
+    brief: Any = SimpleNamespace(rubric=RUBRIC)
+    split = transcript_of(votes(a=(1, 5, 1), b=(5, 5, 1)))
+
+    for among, challenge in ((("x",), True), (("x", "y"), True), (("x", "y", "z"), True), (NAMES, False)):
+        ended = asyncio.run(
+            orchestrated.deliberation(split, brief, bench("a", "b", challenge=challenge), among)
+        )
+        assert ended.stop is not None and ended.stop.reason == "consensus"
+    assert seen == [(), ("y",), ("y", "z"), ()], (
+        "once, on what it is held on, and only where the jury asks for it"
+    )
+
+
+@pytest.mark.parametrize("due", [True, False])
+def test_where_the_orchestrator_gives_no_ledger_code_asks_everyone_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, due: bool
+) -> None:
+    told: list[Any] = []
+    answers = [Silence("timeout", "late", Receipt(calls=("k",))), Disputes((Dispute(attribute="x", dispute="d", question="q", to=()),), Receipt(calls=("l",)))]  # fmt: skip
+
+    async def name_disputes(*args: Any, **options: Any) -> Any:
+        told.append(options)
+        return answers[len(told) - 1]
+
+    monkeypatch.setattr(orchestrated, "replan_due", lambda *_: due)
+    sitting = bench("a", "b")
+    sitting._orchestrator = SimpleNamespace(name_disputes=name_disputes)  # type: ignore[assignment]
+    split = transcript_of(votes(a=(1,), b=(5,)))
+    brief: Any = SimpleNamespace(rubric=RUBRIC)
+    by_code, own = (asyncio.run(orchestrated._ledger(split, brief, sitting, ("x",))) for _ in range(2))
+
+    assert told == [{"round": 1, "replan": due}] * 2
+    assert (by_code.author, by_code.round, by_code.replan, by_code.failed, by_code.spent.calls) == ("code", 2, due, "timeout", ("k",))  # fmt: skip
+    assert (own.author, own.round, own.replan, own.failed, own.spent.calls) == (
+        "orchestrator",
+        2,
+        due,
+        None,
+        ("l",),
+    )
+    assert by_code.saw == own.saw == ("1/a", "1/b")
+    assert [dispute.to for dispute in (*by_code.disputes, *own.disputes)] == [("a", "b"), ("a", "b")]
