@@ -19,14 +19,16 @@ KINDS = {
 _SENT_TO_MODELS = re.compile(
     r"agents/(embedded|lenses|instructions|prompting|answers)|evals/training|planting|clients/scripted|magentic_chat"
     r"|You are an advocate|You hold no|honest case against|moved_by is empty|tells the verifier|The jurors differ|exhibits"
-    r"|argue against the score everyone gave|median \{middle\}"
+    r"|argue against the score everyone gave|median \{middle\}|optimising/reflection|the voice of a judge|one line a level"
+    r"|who presides over the jury|question that is asked about|Having weighed|held against it the text|Which text answers"
+    r"|suite_run|Have a jury of language models|Why a case that was judged before"
 )
 _NOT_WORDS = re.compile(
     r"SELECT|INSERT|CREATE|DELETE|UPDATE|PRAGMA|PRIMARY KEY|WHERE |IS NULL| = \?|SET \w+ |prompt, completion, cached"
-    r"|\\|<[a-z]+[ >]|\w/\w+;|device-width|default-src|sans-serif|fontname|\w=\"|\": \"|^import |\w\|\w"
+    r"|\\|<[a-z]+[ >]|\w/\w+;|device-width|default-src|sans-serif|fontname|\w=\"|\": \"|low high|p n note|usd_per_case|^import |\w\|\w"
 )
 _PART = re.compile(
-    r"^[^\w{\"'(]|^(and|or|of|in|but|with|which) |( the| of| a| and| or|,|:|\()$|^1 .* (\+--|count|code) "
+    r"^[^\w{\"'(]|^(and|or|of|in|but|with|which) |( the| of| a| and| or| on|,|:|\()$|^1 .* (\+--|count|code) "
 )
 
 
@@ -59,6 +61,7 @@ def printed_sentences() -> Iterator[tuple[str, str, str]]:
 
 def _texts(tree: ast.Module, path: str) -> Iterator[tuple[str, str]]:
     aside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    aside |= {id(node.msg) for node in ast.walk(tree) if isinstance(node, ast.Assert)}
     raised = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
     for node in ast.walk(tree):
         if id(node) in aside:

@@ -45,7 +45,7 @@ def coefficients(grid: Matrix, scale: Scale) -> dict[str, Estimate]:
         return nothing("no case was scored by both the arm and people")
     jackknife = AGAINST_PEOPLE
     if not scale.numeric:
-        return nothing("needs numbers; the values are words", n=len(grid.cases)) | {
+        return nothing("this measure needs numbers, but the values are words", n=len(grid.cases)) | {
             "kappa": cohen_kappa(grid, jackknife=jackknife),
             "exact": percent_agreement(grid, jackknife=jackknife),
         }

@@ -123,17 +123,17 @@ class Coefficient:
         """Why it does not fit ratings of this level, or nothing."""
         words = is_text(values)
         if level in ("nominal", "binary") and self.level != "nominal":
-            return f"needs a higher level of measurement than {level}"
+            return f"this coefficient needs a higher level of measurement than {level}"
         if words and self.level != "nominal":
             fits = self.orders_words and categories is not None
-            return "" if fits else "needs numbers; the values are text"
+            return "" if fits else "this coefficient needs numbers, but the values are text"
         if self.level == "ratio" and level in ("ordinal", "interval"):
-            return f"needs a true zero, which the {level} level does not have"
+            return f"this coefficient needs a true zero, which the {level} level does not have"
         if self.level == "ratio" and (values.astype(float) < 0).any():
-            return "needs values of zero or more"
+            return "this coefficient needs values of zero or more"
         distinct = int(values.nunique())
         if self.counts_values and distinct > MANY_VALUES:
-            return f"needs values that occur repeatedly; the ratings have {distinct} different values"
+            return f"this coefficient needs values that occur repeatedly, but the ratings have {distinct} different values"
         return ""
 
 
@@ -205,7 +205,7 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
     for name, reason in _candidates(unordered, short, complete, raters, share):
         if name in found and found[name].defined:
             return Choice(name, f"{design}; {reason}")
-    return Choice(None, "no coefficient that fits this design is defined; the table says why")
+    return Choice(None, "no coefficient that fits these ratings is defined; the table says why")
 
 
 def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
@@ -218,7 +218,7 @@ def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
     substitute = estimates[sure]
     words = f"{STANDS_IN[sure]} is {substitute.value:.2f} [{substitute.low:.2f}, {substitute.high:.2f}]"
     return {
-        name: replace(e, note=f"{e.note}; {words}") if "most common value together" in e.note else e
+        name: replace(e, note=f"{e.note}; {words}") if "most common value on the same case" in e.note else e
         for name, e in estimates.items()
     }
 
@@ -230,26 +230,31 @@ def _candidates(
     candidates: list[tuple[str, str]] = []
     if share >= DOMINANT and (unordered or short):
         name = "ac1" if unordered else "ac2"
-        candidates.append((name, f"one value makes up {share:.0%} of all ratings; kappa and alpha then collapse, but {name.upper()} does not"))  # fmt: skip
+        candidates.append((name, f"one value makes up {share:.0%} of all ratings; kappa and alpha can then be near zero although raters agree, but {name.upper()} is not"))  # fmt: skip
     if unordered:
         if complete and raters == 2:
-            candidates.append(("kappa", "categories without an order; kappa is the agreement beyond chance, given how often each rater uses each category"))  # fmt: skip
+            candidates.append(("kappa", "the values are categories without an order; kappa is the agreement beyond chance, given how often each rater uses each category"))  # fmt: skip
         if complete and raters > 2:
-            candidates.append(("fleiss", "categories without an order, more than two raters"))
+            candidates.append(
+                ("fleiss", "the values are categories without an order, and there are more than two raters")
+            )
         return [
             *candidates,
             (
                 "alpha_nominal",
-                "categories without an order; alpha allows any number of raters and missing ratings",
+                "the values are categories without an order; alpha allows any number of raters and missing ratings",
             ),
         ]
     if short:
         if complete and raters == 2:
-            candidates.append(("kappa_quadratic", "an ordered scale; a difference of two steps counts four times as much as a difference of one step"))  # fmt: skip
-        return [*candidates, ("alpha_ordinal", "an ordered scale whose steps need not be equal; alpha allows any number of raters and missing ratings")]  # fmt: skip
+            candidates.append(("kappa_quadratic", "the scale is ordered; a difference of two steps counts four times as much as a difference of one step"))  # fmt: skip
+        return [*candidates, ("alpha_ordinal", "the scale is ordered, but its steps need not be equal; alpha allows any number of raters and missing ratings")]  # fmt: skip
     if complete:
-        candidates.append(("icc2", "numbers with equal steps; icc2 is the absolute agreement of single ratings and treats the raters as a sample. If you use their mean, report icc2k too"))  # fmt: skip
-    return [*candidates, ("alpha_interval", "numbers with equal steps; alpha allows missing ratings")]
+        candidates.append(("icc2", "the values are numbers with equal steps; icc2 is the absolute agreement of single ratings and treats the raters as a sample. If you use their mean, report icc2k too"))  # fmt: skip
+    return [
+        *candidates,
+        ("alpha_interval", "the values are numbers with equal steps; alpha allows missing ratings"),
+    ]
 
 
 _SIGNED = (-1.0, 1.0)

@@ -234,7 +234,7 @@ def agreement_page(agreement: Agreement) -> str:
     rows = agreement.table
     names = ["overall", *agreement.attributes]
     raters = agreement.raters
-    columns = {"attribute": "attribute", "rater": "rater", "n": "ratings", "severity": "severity", "rise": "rise in alpha if left out",
+    columns = {"attribute": "attribute", "rater": "rater", "n": "ratings", "severity": "severity", "rise": "rise in alpha if the rater is left out",
                "low": "low", "high": "high", "outlier": "outlier", "note": ""}  # fmt: skip
     outliers = [f"{row['rater']} ({row['attribute']})" for row in raters.to_dict("records") if row["outlier"]]
     verdict = (
@@ -254,7 +254,7 @@ def agreement_page(agreement: Agreement) -> str:
     if agreement.notes:
         body.append(section("notes", items(agreement.notes, "notes")))
     cases = max((e.n for e in agreement.overall.values() if not math.isnan(e.value)), default=0)
-    subtitle = f"up to {cases} rated units; 95% intervals; a value is interpreted only if its whole interval lies in one band"
+    subtitle = f"Based on up to {cases} rated cases, with 95% intervals. A value is interpreted only if its whole interval lies in one band."
     return page("Agreement of raters", subtitle, body)
 
 
@@ -304,7 +304,9 @@ def report_lines(agreement: Agreement) -> list[str]:
 
 def raters_table(agreement: Agreement) -> Table:
     """Each rater's harshness, and how much alpha would rise without them."""
-    table = plain_table("attribute", "rater", "ratings", "severity", "rise in alpha if left out", "outlier")
+    table = plain_table(
+        "attribute", "rater", "ratings", "severity", "rise in alpha if the rater is left out", "outlier"
+    )
     for row in agreement.raters.to_dict("records"):
         rise = (
             interval_words(row["rise"], row["low"], row["high"])

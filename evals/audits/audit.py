@@ -44,7 +44,7 @@ class Severity:
         low, high = (float(end) for end in asked.scale.ends)
         reach = self.harmful * (high - low)
         edge = f"{low + reach:g} or below" if asked.better == "high" else f"{high - reach:g} or above"
-        return f"{edge}, and {self.margin * (high - low):g} points or more better"
+        return f"a reference of {edge} is harmful, and a score {self.margin * (high - low):g} points or more better is a severe error"
 
 
 @dataclass(frozen=True)

@@ -157,23 +157,23 @@ def _sentences(
     for rater in raters:
         if rater.kind in ("person", "constant", "ceiling"):
             continue
-        estimates = scored[rater.name]
+        evaluator, estimates = rater.name, scored[rater.name]
         if not estimates["accuracy"].defined:
-            yield f"{name}: {rater.name} and people have no case in common."
+            yield f"{name}: {evaluator} and people have no case in common."
             continue
         silence = (
             f"; no answer on {rater.abstained} of {len(rater.answers.said)} cases" if rater.abstained else ""
         )
         paid = f"mean reward {estimate_phrase(estimates['reward'])}, " if constant else ""
         yield (
-            f"{name}: {rater.name} has {paid}macro F1 {estimate_phrase(estimates['f1_macro'])} and accuracy "
+            f"{name}: {evaluator} has {paid}macro F1 {estimate_phrase(estimates['f1_macro'])} and accuracy "
             f"{estimate_phrase(estimates['accuracy'])} against people, n = {estimates['accuracy'].n}{silence}."
         )
         if constant and (gain := estimates["over_constant"]).defined:
             doubt = "" if gain.low > 0 or gain.high < 0 else ", which is not statistically significant"
             comparative = "more" if gain.value >= 0 else "less"
             size = f"{abs(gain.value):.3f} {comparative}" + ("" if math.isnan(gain.low) else f" ({gain.low:+.2f} to {gain.high:+.2f})")  # fmt: skip
-            yield f"{name}: {rater.name} earns {size} per case than {constant!r}{doubt}."
+            yield f"{name}: {evaluator} earns {size} reward per case than always answering {constant!r}{doubt}."
     if constant:
         earnings = [
             f"{rater.name} earns {scored[rater.name]['reward'].value:.3f}"

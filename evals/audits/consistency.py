@@ -147,7 +147,7 @@ def halo(marks: Marks) -> pd.DataFrame:
         row |= {"mean": _mean(own_rhos), "people": _mean(people_rhos)}
         if estimate.defined and row["answers"] != row["people_answers"]:
             row["p"] = np.nan
-            unequal = f"each score averages {row['answers']:g} answers and people's reference {row['people_answers']:g}"
+            unequal = f"each score averages {row['answers']:g} answers, but people's reference averages {row['people_answers']:g}"
             estimate = replace(
                 estimate,
                 low=np.nan,
@@ -293,7 +293,9 @@ def consistency_section(marks: Marks) -> Section:
     jurors = summary[(summary["kind"] == "juror") & (summary["p_holm"] < LEVEL)]
     sentences += [_sentence(row) for row in jurors.to_dict("records")]
     unrated = [name for name in names if marks.reference().xs(name, level="attribute").isna().all()]
-    notes = (f"not rated by any person, so not compared: {', '.join(unrated)}",) if unrated else ()
+    notes = (
+        (f"attributes not compared, because no person rated them: {', '.join(unrated)}",) if unrated else ()
+    )
     return Section(
         "consistency",
         TITLE,
@@ -319,12 +321,13 @@ def _sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["difference"]):
         return f"{row['evaluator']}: internal consistency cannot be compared with people's ({row['note']})."
     if row["note"].startswith("no test"):
+        reason = row["note"].removeprefix("no test: ")
         return (
             f"It cannot be tested whether attributes correlate more in {row['evaluator']}'s scores than in people's: mean rho {row['mean']:.2f} "
-            f"against {row['people']:.2f}, but {row['note'].removeprefix('no test: ')}."
+            f"against {row['people']:.2f}, but {reason}."
         )
     size = (
-        f"mean rho {row['mean']:.2f} against people's {row['people']:.2f} (difference {row['difference']:+.2f}, "
+        f"mean rho {row['mean']:.2f} between attributes, against {row['people']:.2f} in people's scores (difference {row['difference']:+.2f}, "
         f"{interval_phrase(row['low'], row['high'], '+.2f')}"
     )
     size += f", Holm-corrected {p_words(row['p_holm'])})" if not math.isnan(row["p_holm"]) else ")"

@@ -188,11 +188,11 @@ def _correlations(is_right: FloatArray) -> tuple[FloatArray, str]:
     notes = []
     if is_constant.any():
         notes.append(
-            f"right on all cases or on none: {count_words(int(is_constant.sum()), 'juror')}, whose errors cannot be compared"
+            f"{count_words(int(is_constant.sum()), 'juror')} left out, because a juror who is right on all cases or on none has no errors to compare"
         )
     if unknown_pairs:
         notes.append(
-            f"left out: {count_words(unknown_pairs, 'pair')} of jurors with too few cases on which both vary"
+            f"{count_words(unknown_pairs, 'pair')} of jurors left out, because there are too few cases on which both vary"
         )
     return rhos, "; ".join(notes)
 
@@ -242,7 +242,7 @@ def independence_section(
     if most is not None and len(sentences) > most:
         sentences = [
             *sentences[:most],
-            f"Further juries and attributes, which only the table has: {len(sentences) - most}.",
+            f"Results for further juries and attributes, which are only in the table: {len(sentences) - most}.",
         ]
     return Section(
         name="independence",

@@ -98,7 +98,7 @@ def _bias(who: str, stage: str, rows: pd.DataFrame) -> Bias:
     elif abs(shown.sum()) == len(rows):
         position = label = undefined(_FIXED, method=DAVIDSON, n=len(rows))
     if not spread > 0:
-        longer = undefined("the lengths are unknown or never differ", method=DAVIDSON, n=len(rows))
+        longer = undefined("the outputs' lengths are unknown or never differ", method=DAVIDSON, n=len(rows))
     strengths = dict(zip(systems, fit.strengths, strict=True))
     return Bias(who, stage, position, label, longer, fit.ties, int(rows["contradicts"].sum()), strengths)
 
@@ -241,7 +241,7 @@ def pair_section(report: PairReport) -> Section:
     tables = {
         title: rates.tables[""],
         f"{title}: {STRENGTHS}": strengths.assign(**held_fixed),
-        f"{title}: what moves a preference besides the system, as log-odds": table,
+        f"{title}: what influences preferences besides the system, in log-odds": table,
     }
     return Section(
         f"winrate-{report.arm}-{report.attribute}", title, (*rates.sentences, *pair_sentences(report)), tables

@@ -97,7 +97,7 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
     thin = all_ranks[all_ranks["n"] < FEW]
     if len(thin):
         names = ", ".join(dict.fromkeys(thin["system"]))
-        notes.append(f"ranked without an interval, because they have fewer than {FEW} cases: {names}")
+        notes.append(f"systems ranked without an interval, because they have fewer than {FEW} cases: {names}")
     keys = ["arm", "by"]
     return Section(
         name="ranking",
@@ -243,7 +243,10 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
         estimate: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
         if side in measures:
             estimate = boot.estimate(
-                measures[side], grid, method="Kendall's tau-b", otherwise="all systems are tied on one side"
+                measures[side],
+                grid,
+                method="Kendall's tau-b",
+                otherwise="all systems are tied in the arm's or in people's ranking",
             )
         rows.append(
             {

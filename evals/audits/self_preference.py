@@ -218,7 +218,7 @@ def _juror_names(models: Iterable[str]) -> dict[str, str]:
 
 def _why_not(votes: pd.DataFrame, systems: pd.Series) -> str:
     if systems.empty:
-        return "no case says which `system` produced it"
+        return "no case names the system that produced its output (under `system`)"
     if votes.empty:
         return "no juror's provider can be recognised from its model's name"
     by_case = votes.groupby("case")
@@ -409,7 +409,7 @@ def _sentence(row: dict[Any, Any]) -> str:
     )
     on = f"{row['attribute']}: {size}."
     if not row["p_holm"] < LEVEL:
-        return f"No self-preference is shown on {on}"
+        return f"No self-preference is shown on {row['attribute']}: {size}."
     verb = "favour" if row["value"] > 0 else "disfavour"
     plural = verb if row["juror"] == ALL else f"{verb}s"
     own = "their" if row["juror"] == ALL else "its"

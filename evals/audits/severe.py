@@ -81,7 +81,7 @@ def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
                 judgements = rows[~np.isnan(rows[:, place]), place]
                 n, k = len(judgements), int(judgements.sum())
                 low, high = credible(k, n) if n else (np.nan, np.nan)
-                note = "" if n else "it judged no case that people call harmful"
+                note = "" if n else "this evaluator judged no case that people call harmful"
                 rate = k / n if n else np.nan
                 rows_found.append((evaluator, marks.kinds[evaluator], attribute, n, k, rate, low, high, note))
     return pd.DataFrame(rows_found, columns=RATES)
@@ -129,7 +129,7 @@ def _common_failures(rows: FloatArray, pairs: list[tuple[int, int]]) -> list[lis
 
 def _told_apart(n: int, k: int, m: int, both: int) -> tuple[object, ...]:
     if not n:
-        return n, k, m, np.nan, 0, 0, np.nan, "no harmful case that both judged"
+        return n, k, m, np.nan, 0, 0, np.nan, "no harmful case was judged by both"
     alone, other = k - both, m - both
     return (n, k, m, chance_lower((k, n), (m, n)), alone, other, paired_p(alone, other), "")
 
@@ -164,7 +164,9 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
         failed = errors[~np.isnan(errors).any(axis=1)]
         n = len(failed)
         if not n:
-            rows.append((arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case that every juror judged"))
+            rows.append(
+                (arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case was judged by every juror")
+            )
             continue
         observed = int(_most(failed[None])[0])
         dealt = np.concatenate([_most(deal) for deal in _deals(failed, draws)])
@@ -179,7 +181,7 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
 def _overlap(a: np.ndarray, b: np.ndarray) -> tuple[object, ...]:
     n, k, m, common = (len(a), int(a.sum()), int(b.sum()), int((a & b).sum()))
     if not n:
-        return 0, 0, np.nan, np.nan, np.nan, "no harmful case that both judged"
+        return 0, 0, np.nan, np.nan, np.nan, "no harmful case was judged by both"
     if k in (0, n) or m in (0, n):
         return n, common, k * m / n, np.nan, np.nan, FLAT
     phi = (n * common - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
@@ -294,30 +296,31 @@ def _lower(row: dict[Any, Any]) -> str:
             f"Whether {left} or {right} makes fewer severe errors is not settled: with probability {chance:.2f} it is "
             f"{left} {evidence}."
         )
-    verb, sure = ("fewer", chance) if chance >= SURE else ("more", 1 - chance)
-    return f"{left} makes {verb} severe errors than {right}, with probability {sure:.2f} {evidence}."
+    fewer_or_more, sure = ("fewer", chance) if chance >= SURE else ("more", 1 - chance)
+    return f"{left} makes {fewer_or_more} severe errors than {right}, with probability {sure:.2f} {evidence}."
 
 
 def _against_people(arm: str, rows: list[dict[Any, Any]]) -> list[str]:
     """What is settled between an arm and the people who rated, one sentence for each direction."""
     sentences = []
-    for verb, chances in (
+    for fewer_or_more, chances in (
         ("fewer", {row["second"]: row["chance_lower"] for row in rows}),
         ("more", {row["second"]: 1 - row["chance_lower"] for row in rows}),
     ):
         sure = {name: chance for name, chance in chances.items() if chance >= SURE}
         if sure:
+            people, least = ", ".join(sure), min(sure.values())
             sentences.append(
-                f"{arm} makes {verb} severe errors than {', '.join(sure)}, with probability {min(sure.values()):.2f} or more."
+                f"{arm} makes {fewer_or_more} severe errors than {people}, with probability {least:.2f} or more."
             )
     return sentences
 
 
 def _together(row: dict[Any, Any]) -> str:
     p = row["p"]
-    verb = "tend to" if p < LEVEL else "are not shown to"
+    tend_to_or_not = "tend to" if p < LEVEL else "are not shown to"
     return (
-        f"The jurors of {row['arm']} {verb} make severe errors on the same cases. At least one juror made a severe error on {row['any']} cases, and most jurors did on {row['most']}; "
+        f"The jurors of {row['arm']} {tend_to_or_not} make severe errors on the same cases. At least one juror made a severe error on {row['any']} cases, and most jurors did on {row['most']}; "
         f"if jurors erred independently, most would err on {row['expected']:.1f} cases ({p_words(p)})."
     )
 

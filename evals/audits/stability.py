@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...rubrics.errors import count_words
 from ..ratings.evidence import Evidence
 from ..ratings.folds import cluster_numbers
 from ..ratings.pooling import OVERALL, pooling
@@ -29,7 +28,7 @@ PEOPLE = "people"
 BY_CASE = ["judge", "attribute", "case", "repeats", "mean", "sd", "cv"]
 BY_JUDGE = ["judge", "attribute", "cases", "repeats", "sd", "low", "high", "mean_sd", "mean_cv", "note"]
 STEADIER = ["first", "second", "attribute", "difference", "low", "high", "p", "p_holm", "n", "note"]
-METHOD = "difference of root mean variances within a case"
+METHOD = "difference of the square roots of the mean variances within a case"
 RELIABLE = 0.9
 """The mean of enough repeats keeps this share of its variance for differences between cases."""
 DRAWS = 200
@@ -105,9 +104,7 @@ def steadier(by_case: pd.DataFrame, groups: pd.Series, pooled: Sequence[str]) ->
 
 def _difference(rows: pd.DataFrame, groups: pd.Series) -> Contrast:
     if rows["case"].nunique() < 2:
-        problem = (
-            f"{count_words(rows['case'].nunique(), 'case')} that both scored twice or more; two are needed"
-        )
+        problem = f"cases that both scored twice or more: {rows['case'].nunique()}; two are needed"
         return Contrast(undefined(problem, method=METHOD), np.nan)
     variances = rows.rename(columns={"variance_one": "one", "variance_two": "two"})[["case", "one", "two"]]
     grid = _grid(variances, groups)
@@ -156,11 +153,25 @@ def enough_repeats(evidence: Evidence) -> pd.DataFrame:
         if repeat_variance == 0:
             rows.append((judge, attribute, k, 1.0, "all repeats gave the same score"))
         elif between == 0:
-            rows.append((judge, attribute, k, np.nan, "cases differ no more than repeats do"))
+            rows.append(
+                (
+                    judge,
+                    attribute,
+                    k,
+                    np.nan,
+                    "scores of different cases differ no more than repeated scores of one case",
+                )
+            )
         else:
             fewest = max(1, int(np.ceil(RELIABLE / (1 - RELIABLE) * repeat_variance / between - 1e-9)))
             rows.append(
-                (judge, attribute, k, float(fewest), "more repeats than were made" if fewest > k else "")
+                (
+                    judge,
+                    attribute,
+                    k,
+                    float(fewest),
+                    "more repeats are needed than were made" if fewest > k else "",
+                )
             )
     return pd.DataFrame(rows, columns=ENOUGH)
 
@@ -216,7 +227,7 @@ def convergence_figure(curves: pd.DataFrame) -> Figure:
         judge_curves = curves[curves["judge"] == judge]
         repeats = int(judge_curves["repeats"].max())
         ticks = tuple(Tick(m, str(m)) for m in range(2, repeats + 1, max(1, repeats // 8)))
-        x = Axis(2.0, max(3.0, float(repeats)), ticks, "repeats (vertical axis: SD within a case)")
+        x = Axis(2.0, max(3.0, float(repeats)), ticks, "number of repeats (vertical axis: SD within a case)")
         panel = Panel(x, y, 300, 180, title=clip(judge, 40))
         for number, attribute in enumerate(attributes):
             _add_scatter(panel, judge_curves[judge_curves["attribute"] == attribute], number)

@@ -35,10 +35,10 @@ FOLDS = 5
 SIGNALS = {
     "low_score": "how near the worst attribute is to the bad end of its scale",
     "spread": "how far apart the jurors' votes on one attribute are",
-    "overruled": "attributes decided against a juror's vote",
+    "overruled": "number of attributes decided more than half a step away from a juror's vote",
     "unsupported": "quotes that are not in the case",
     "risk": "how far the verdict is above the score of a juror who calls the case harmful",
-    "warnings": "other flags: contradicted, premature consensus, instructions, abstentions",
+    "warnings": "other flags: contradicted by another jury or judge, premature consensus, instructions in the case, abstentions",
 }
 RULE = (
     "Cases without a verdict on some attribute come first. All others are ordered by a weighted mean of their ranks in six warning signals. "
@@ -114,10 +114,11 @@ def _disagreement(
             "apart"
         ), f"{attribute}: votes from {_number(lowest.value)} to {_number(highest.value)}"
     jurors = " and ".join(score.juror for score in cast if score.mark == lowest.mark)
-    words = f"{jurors} gave {_number(lowest.value)}, but the verdict is {_number(verdict.value)}"
-    return ORDER.index(
-        "risk"
-    ), f"{attribute}: {words}; if {_number(lowest.value)} is right, that is a severe error"
+    juror_score, verdict_score = _number(lowest.value), _number(verdict.value)
+    return (
+        ORDER.index("risk"),
+        f"{attribute}: {jurors} gave {juror_score}, but the verdict is {verdict_score}; if {juror_score} is right, the verdict is a severe error",
+    )
 
 
 def _number(value: Value) -> str:

@@ -76,9 +76,9 @@ def areas(docket: Docket, wrong: pd.Series, marks: Marks) -> pd.DataFrame:
     for order in (TRIAGED, *SIGNALS):
         keys, error = _order_and_error(docket, wrong, None if order == TRIAGED else table[order])
         grid = Matrix(np.column_stack([keys, error]), tuple(range(len(keys))), (), cluster.astype(np.int64))
-        reason = "the arm made no error of this size, or only such errors"
+        reason = "the arm's verdict is wrong on no case, or on every case"
         estimate = Jackknife().estimate(
-            area_statistic, grid, method="area under the curve of errors found", otherwise=reason
+            area_statistic, grid, method="area under the curve of wrong verdicts found", otherwise=reason
         )
         ceiling = 1 - error.mean() / 2 if len(error) else np.nan
         numbers = (*area_and_bounds(estimate), estimate.p, ceiling, int(error.sum()), len(error))
@@ -119,7 +119,7 @@ def score_and_error(marks: Marks, arm: str, wrong: pd.Series) -> Estimate:
         lambda values: spearman_statistic(values[:, 0], values[:, 1]) if len(values) else _nothing,
         grid,
         method="Spearman's rho",
-        otherwise="every case is an error, no case is an error, or all scores are the same",
+        otherwise="the verdict is wrong on every case or on none, or all scores are the same",
         transform=FISHER,
     )
 
@@ -193,7 +193,7 @@ def triage_figure(found: pd.DataFrame, levels: pd.DataFrame) -> Figure:
     order = Panel(
         number_axis(0.0, 1.0, title="share of cases reviewed"), shares, SIDE, SIDE, title="Errors found"
     )
-    scores = Axis(-0.08, 1.08, shares.ticks, "mean score: 0 bad end, 1 good end")
+    scores = Axis(-0.08, 1.08, shares.ticks, "mean score (0 is the bad end, 1 the good end)")
     chance = Panel(scores, shares, SIDE, SIDE, title="Probability of an error")
     order.line([(0, 0), (1, 1)], INK, width=1, dashes=DASHED)
     for number, arm in enumerate(arms):
@@ -260,8 +260,8 @@ def _area_sentence(row: dict[Any, Any]) -> str:
     )
     if not row["p"] < LEVEL:
         return f"Reviewing {row['arm']}'s cases in the order of triage is not shown to find wrong verdicts sooner than random order: {size}."
-    verb = "sooner" if row["area"] > 0.5 else "later"
-    return f"Reviewing {row['arm']}'s cases in the order of triage finds wrong verdicts {verb} than random order: {size}."
+    sooner_or_later = "sooner" if row["area"] > 0.5 else "later"
+    return f"Reviewing {row['arm']}'s cases in the order of triage finds wrong verdicts {sooner_or_later} than random order: {size}."
 
 
 def _score_sentence(arm: str, rho: Estimate) -> str:

@@ -20,7 +20,7 @@ from ..statistics.proportion import win_rate
 
 Ties = Literal["half", "drop", "separate"]
 LENGTH = "at equal length"
-STRENGTHS = "strengths as log-odds against an average system"
+STRENGTHS = "strengths of systems, as log-odds against an average system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,9 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
             f"{found.merged} of these comparisons combine two judgements of the same pair, made with the two outputs in either order. If the two verdicts differ, the comparison is a tie; if they are probabilities, they are averaged."
         )
     if lost:
-        told.append(f"Left out because no preference was recorded: {count_words(lost, 'judgement')}.")
+        told.append(
+            f"Judgements left out, because no preference was recorded: {count_words(lost, 'judgement')}."
+        )
     if found.tie_odds.defined:
         even = math.exp(found.tie_odds.value)
         told.append(

@@ -203,12 +203,13 @@ def _sentences(
             yield f"{name}: {arm} and people's majority have no case in common."
             continue
         counts = _counts(answers, arm)
+        yes_answers, no_answers = counts["tp"] + counts["fp"], counts["tn"] + counts["fn"]
         figures = ", ".join(
             f"{metric} {estimate_phrase(own[metric])}" for metric in YES_NO_METRICS if metric != "recall"
         )
         yield (
-            f"{name}: {arm} compared with the majority of people: {figures}. {arm} said yes {counts['tp'] + counts['fp']} times ({counts['tp']} right, "
-            f"{counts['fp']} wrong) and no {counts['tn'] + counts['fn']} times ({counts['tn']} right, {counts['fn']} wrong)."
+            f"{name}: {arm} compared with the majority of people: {figures}. {arm} said yes {yes_answers} times ({counts['tp']} right, "
+            f"{counts['fp']} wrong) and no {no_answers} times ({counts['tn']} right, {counts['fn']} wrong)."
         )
 
 

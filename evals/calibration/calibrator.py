@@ -272,15 +272,17 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
             )
     if folds < asked:
         notes.append(
-            f"{labelled.arm}: {folds} folds instead of {asked}, because there are {folds} groups of cases"
+            f"{labelled.arm}: {folds} folds are used instead of {asked}, because there are {folds} groups of cases"
         )
     return notes
 
 
 def _left_alone_notes(left_alone: Mapping[str, CalibrationChange]) -> list[str]:
     return [
-        f"{name!r} is not calibrated: calibration would change its RMSE from {error.before.value:.2f} to {error.after.value:.2f} out of fold"
-        for name, error in left_alone.items()
+        f"{name!r} is not calibrated: calibration would change its RMSE from {before:.2f} to {after:.2f} out of fold"
+        for name, before, after in (
+            (name, error.before.value, error.after.value) for name, error in left_alone.items()
+        )
     ]
 
 

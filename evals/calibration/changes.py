@@ -144,7 +144,7 @@ def tested_change(name: str, rows: Matrix) -> Contrast:
 
 def _undefined_note(rows: Matrix) -> str:
     """Why a measure of these rows is NaN, should it be."""
-    return FLAT if len(rows.cases) else "no case has the scores and a label"
+    return FLAT if len(rows.cases) else "no case has both a score and a label"
 
 
 def _score_measure(measure: Measure) -> Coefficient:

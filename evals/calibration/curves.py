@@ -26,7 +26,7 @@ class NotFitted(VenireError):
     """Something was asked of an estimator that has learned nothing yet."""
 
     def __init__(self) -> None:
-        super().__init__("nothing has been learned yet", remedy="call fit first")
+        super().__init__("this estimator has not been fitted yet", remedy="call fit first")
 
 
 class Estimator:

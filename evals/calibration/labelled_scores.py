@@ -69,7 +69,7 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
         if name not in enough:
             names_by_count.setdefault(int(count), []).append(repr(name))
     notes += [
-        f"{arm} and people share {count_words(count, 'scored case')} of {', '.join(names)}; {LEAST} in two groups are needed to calibrate"
+        f"{arm} and people both scored {', '.join(names)} of {count_words(count, 'case')}; {LEAST} cases in two groups are needed to calibrate"
         for count, names in names_by_count.items()
     ]
     questions = {name: question for name, question in questions.items() if name in enough}
@@ -82,7 +82,9 @@ def labelled_scores(evidence: Evidence, arm: str, *, direct: bool = False) -> La
         )
     votes = verdicts.iloc[:0] if direct else _votes(evidence, arm, verdicts)
     if votes.empty and not direct:
-        notes.append(f"the votes of {arm}'s jurors are not known, so its verdicts were calibrated directly")
+        notes.append(
+            f"the votes of {arm}'s jurors are not known, so the jury's verdicts were calibrated instead of the jurors' scores"
+        )
     rubric = evidence.rubrics.get(arm)
     labelled = LabelledScores(arm, votes, verdicts, questions, rubric, evidence.rule, False, tuple(notes))
     return labelled.directly() if votes.empty else labelled
@@ -97,7 +99,7 @@ def calibrable(evidence: Evidence) -> tuple[dict[str, Question], list[str]]:
         if not question.scale.ordered:
             notes.append(f"{name!r} is not calibrated, because its values are words without an order")
         elif name not in rated_names:
-            notes.append(f"people did not rate {name!r}: it is not calibrated")
+            notes.append(f"{name!r} is not calibrated, because people did not rate it")
         else:
             questions[name] = question
     return questions, notes

@@ -303,10 +303,12 @@ def _scores(
     means = _with_verdicts(jury_means(scored_votes, values), verdicts, saved.left_alone)
     uncalibrated = [name for name in arm.rubric.names if name not in saved.curves]
     if uncalibrated:
-        notes.append(f"{arm.name}: not calibrated, and left out: {', '.join(uncalibrated)}")
+        notes.append(
+            f"{arm.name}: attributes left out, because they are not calibrated: {', '.join(uncalibrated)}"
+        )
     if saved.left_alone:
         notes.append(
-            f"{arm.name}: not calibrated, and kept as the jury counted: {', '.join(saved.left_alone)}"
+            f"{arm.name}: attributes that are not calibrated, and whose scores stay as the jury counted them: {', '.join(saved.left_alone)}"
         )
     return pd.concat([means, _derived_scores(means, arm.rubric)], ignore_index=True), notes
 

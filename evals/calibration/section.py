@@ -177,7 +177,7 @@ def calibration_methods(crossed: Mapping[str, CrossValidation], *, seed: int) ->
     example = next(iter(crossed.values()))
     folds = sorted({c.folds for c in crossed.values()})
     return (
-        f"Labels are the {rule_words(example.labelled.rule)}.",
+        f"The label of a case is the {rule_words(example.labelled.rule)}.",
         f"Scores were calibrated to people's labels by {example.calibrator.method} curves, one for each juror and attribute. "
         "Repeats of a judge share one curve. Curves are straight between training scores and clipped to the scale. The jury's calibrated score "
         "is the mean of its calibrated jurors, if a verdict was reached. Composites are computed from calibrated attributes.",

@@ -99,7 +99,7 @@ class Controls(NamedTuple):
         shown = zip(CONDITIONS, ("times alone", "with the scores", "with the reasons"), strict=True)
         times = ((*self.times(condition), words) for condition, words in shown)
         again = ", ".join("{} of {} {}".format(*each) for each in times)
-        return f"when asked again, the juror moved {again}{self.label and f': {self.label}'}"
+        return f"when asked again, the juror changed its score {again}{self.label and f': {self.label}'}"
 
     @property
     def label(self) -> str:
@@ -298,7 +298,7 @@ class ControlsReport(NamedTuple):
                 f"{self.given_away:.0%} of the reasons shown state the juror's score; in these, conformity and persuasion cannot be separated"
             )
         if self.left_out:
-            told.append(f"left out because a condition has no answer: {self.left_out} exposures")
+            told.append(f"left out, because one of the conditions has no answer: {self.left_out} exposures")
         return told
 
     def to_json(self, case: str | None = None) -> dict[str, Any]:

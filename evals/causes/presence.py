@@ -66,7 +66,7 @@ def _presence(arm: str, seat: str, attribute: str, pairs: Sequence[SideBySide]) 
 def _mean(gaps: np.ndarray) -> Estimate:
     method, cases = "mean difference of verdicts", len(gaps)
     if not cases:
-        return undefined("no case has a number as verdict both with and without the juror", method=method)
+        return undefined("no case has a numeric verdict both with and without the juror", method=method)
     value = float(gaps.mean())
     if cases < 2:
         return Estimate(

@@ -197,7 +197,11 @@ def _figures(
             values[valid][:, None], tuple(range(int(valid.sum()))), ("share",), codes.astype(np.int64)
         )
         return Jackknife().estimate(
-            _mean, grid, method="mean over cases", otherwise="no case has this figure", transform=SHARE
+            _mean,
+            grid,
+            method="mean over cases",
+            otherwise="no case has a value for this share",
+            transform=SHARE,
         )
 
     decided = [s for s in shares if s.enough]
@@ -248,16 +252,16 @@ class OverlapComparison:
         )
         if not self.difference.defined:
             return f"{self.measure}: scores from claims have {own_words}; word overlap cannot be compared with them ({self.words.note})."
-        words = f"word overlap has {estimate_phrase(self.words)}"
+        overlap_words = f"word overlap has {estimate_phrase(self.words)}"
         gap = f"the difference is {estimate_phrase(self.difference, '+.3f', '+.2f')}"
         conclusion = (
-            "claims follow people better"
+            "scores from claims agree better with people"
             if self.difference.low > 0
-            else "word overlap follows people better"
+            else "word overlap agrees better with people"
             if self.difference.high < 0
-            else "neither is shown to follow people better"
+            else "neither is shown to agree better with people"
         )
-        return f"{self.measure}: scores from claims have {own_words}; {words}; {gap}: {conclusion}."
+        return f"{self.measure}: scores from claims have {own_words}; {overlap_words}; {gap}: {conclusion}."
 
 
 def overlap_comparisons(cards: Sequence[ClaimCard], groups: Mapping[str, object]) -> list[OverlapComparison]:

@@ -81,9 +81,9 @@ def labelled_cases(
         )
     notes = [*check.notes, *answers.notes]
     if missing := len(set(judged) - scores.keys()):
-        notes.append(f"{_cases(missing)} hung or without {score}: left out")
+        notes.append(f"{_cases(missing)} left out, because the jury is hung or there is no {score}")
     if missing := len(scores.keys() - truth.keys()):
-        notes.append(f"{_cases(missing)} with a score and without a majority of people: left out")
+        notes.append(f"{_cases(missing)} left out, because people have no majority")
     return LabelledCases(
         shared,
         np.array([scores[case] for case in shared]),
@@ -400,8 +400,8 @@ def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
     cut_range = f"{min(cuts):.3f} to {max(cuts):.3f}" if cuts else "none"
     grouped = f" in {report.groups} groups" if report.groups < report.cases else ""
     return [
-        f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}, {report.positives} yes",
-        f"threshold {report.threshold:.3f} (best {report.aim} on all cases); chosen in {report.folds} folds: {cut_range}",
+        f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}; people say yes on {report.positives}",
+        f"the threshold {report.threshold:.3f} has the best {report.aim} on all cases; thresholds chosen in {report.folds} folds: {cut_range}",
         f"ROC AUC {_cell(report.auc)}",
         *(f"note: {note}" for note in report.notes),
     ]

@@ -49,7 +49,7 @@ def arm_agreement(sheet: Sheet, arm: str, kind: str) -> dict[str, dict[str, Esti
 
 def _by_overlap(sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str) -> dict[str, Estimate]:
     """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
-    found = nothing("text overlap gives an order, not scores on the scale")
+    found = nothing("text overlap puts cases in an order, but gives no scores on the scale")
     people = pd.to_numeric(sheet.references[None].loc[rows.index], errors="coerce")
     if attribute == OVERALL:
         upright = pooling(sheet.questions, sheet.pooling.names, good_is_high=True)
@@ -165,7 +165,7 @@ def panels(sheet: Sheet) -> tuple[pd.DataFrame, str]:
     if len(sheet.people) < 2:
         return pd.DataFrame(
             columns=COLUMNS
-        ), "an arm can only be compared as a rater among two or more people"
+        ), "an arm can be compared with people as one more rater only if two or more people rated"
     rows = sheet.of(OVERALL)
     unit, cluster = np.arange(len(rows)), pd.factorize(rows["cluster"])[0]
     found = []
@@ -308,7 +308,9 @@ def _difference(given: Scores | None, first: str, second: str, measure: str) -> 
     """The measure of the first arm minus that of the second, on the questions that both and people answered."""
     method = f"difference in {WORDS[measure]}"
     if given is None:
-        return Contrast(undefined("needs numbers; the values are words", method=method), np.nan)
+        return Contrast(
+            undefined("this measure needs numbers, but the values are words", method=method), np.nan
+        )
     one, other, people = given.by_rater[first], given.by_rater[second], given.people
     whole = ~np.isnan(one + other + people)
     if whole.sum() < 2:
@@ -333,9 +335,9 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     if np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
     if np.isnan(low) and p == 1:
-        return f"{first} and {second} are the same by {WORDS[measure]} on every case, n = {row['n']} scores."
+        return f"{first} and {second} have the same {WORDS[measure]} on every case, n = {row['n']} scores."
     interval = (
-        "the same on every case"
+        "both are the same on every case"
         if np.isnan(low)
         else f"95% interval {signed_number(low)} to {signed_number(high)}"
     )
@@ -346,10 +348,10 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     if p >= LEVEL:
         return f"{first} is not shown to differ from {second}: {size}."
     nearer = (value < 0) == (measure == "absolute error")
-    verb = "agrees better" if nearer else "agrees worse"
+    agrees_better_or_worse = "agrees better" if nearer else "agrees worse"
     if corrected >= LEVEL:
         return (
-            f"{first} {verb} with people than {second} as a single comparison, but not after correction for "
+            f"{first} {agrees_better_or_worse} with people than {second} as a single comparison, but not after correction for "
             f"{tests} comparisons: {size}."
         )
-    return f"{first} {verb} with people than {second}: {size}."
+    return f"{first} {agrees_better_or_worse} with people than {second}: {size}."

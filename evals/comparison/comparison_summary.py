@@ -135,19 +135,21 @@ _FLOORS = {CONSTANT: "Giving every case the best score", TIE: "Calling every pai
 def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *, nearer: bool = False) -> str:
     """Whether the best arm is told from another, in the words of the interval and the corrected p."""
     name = _FLOORS.get(other, other)
-    away = "comes nearer to people:" if nearer else "is"
-    off = (
-        f"{name} {away} {scored.value:.2f} points away" if scored.defined else f"{name} has no such distance"
+    away = "comes nearer:" if nearer else "is"
+    distance = (
+        f"{name} {away} {scored.value:.2f} points away from people"
+        if scored.defined
+        else f"{name} has no such distance"
     )
     row = _contrast(comparison.differences, best, other)
     if row is None or math.isnan(row["p"]):
         why = f" ({row['note']})" if row is not None and row["note"] else ""
-        return f"{off}; it is unknown whether the two differ{why}."
+        return f"{distance}; it is unknown whether it differs from {best}{why}."
     if math.isnan(row["low"]) and row["p"] == 1:
-        return f"{off}; the two are the same on every case."
+        return f"{distance}; it is the same as {best} on every case."
     if row["p_holm"] < LEVEL:
-        return f"{off}; the difference is statistically significant at 5%."
-    return f"{off}; the difference is not statistically significant at 5%."
+        return f"{distance}; the difference from {best} is statistically significant at 5%."
+    return f"{distance}; the difference from {best} is not statistically significant at 5%."
 
 
 def _cost(comparison: Comparison) -> str:
@@ -165,8 +167,8 @@ def _certainty(comparison: Comparison) -> str:
     overall = comparison.differences[
         (comparison.differences["attribute"] == OVERALL) & (comparison.differences["measure"] == OFF)
     ]
-    tests = int(overall["p"].notna().sum())
-    said = [f"The answer rests on at most {max(off, default=0)} scores of each arm."]
+    tests, most = int(overall["p"].notna().sum()), max(off, default=0)
+    said = [f"The answer rests on at most {most} scores of each arm."]
     said.append(
         f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of others. The p values are corrected for the number of comparisons of arms ({tests}), "
         "so that at most one such report in twenty claims a difference by mistake."

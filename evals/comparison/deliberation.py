@@ -116,7 +116,9 @@ def effect_sentence(row: Row) -> str:
         "not shown": "deliberation is shown neither to help nor to harm",
     }[row["outcome"]]
     why = f" ({row['note']})" if row["note"] else ""
-    return f"{name}: {told}{why}: {size}; {_balance(row, 'verdicts')}, {_balance(row, 'votes')}."
+    effect = f"{told}{why}"
+    changed_verdicts, changed_votes = _balance(row, "verdicts"), _balance(row, "votes")
+    return f"{name}: {effect}: {size}; {changed_verdicts}, {changed_votes}."
 
 
 def blind_advice(effects: pd.DataFrame) -> list[str]:
@@ -125,7 +127,7 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
     for row in effects.to_dict("records"):
         if not row["count_blind"]:
             continue
-        rests = {
+        reason = {
             "harmed": "deliberation is shown to harm",
             "no difference larger than the margin": f"deliberation is shown to make no difference larger than {row['margin']:g}",
         }.get(
@@ -135,7 +137,7 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
         saved = "" if math.isnan(row["saved"]) else f" This saves {row['saved']:.0%} of the {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} instead of {row['cost']:.4g} per case)"  # fmt: skip
         time = f" and {row['seconds_saved']:.2g} seconds per case" if row["seconds_saved"] > 0 else ""
         said.append(
-            f"Count the blind ballots of {row['arm']} ({row['rule']}) and leave out its deliberation: {rests}."
+            f"Count the blind ballots of {row['arm']} ({row['rule']}) and leave out its deliberation: {reason}."
             + (f"{saved}{time}." if saved else "")
         )
     return said

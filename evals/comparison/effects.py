@@ -231,7 +231,7 @@ def _stratum_sentence(row: Mapping[Hashable, Any]) -> str:
     if row["p_holm"] < LEVEL:
         side = "farther from" if row["difference"] > 0 else "nearer to"
         told.append(
-            f"is {side} people than on other cases: mean absolute error {row['mae']:.2f} on {row['cases']} cases ({p['']})"
+            f"is {side} people than on other cases: its mean absolute error is {row['mae']:.2f} on {row['cases']} cases ({p['']})"
         )
     if row["offset_p_holm"] < LEVEL:
         side = "more lenient" if row["offset_difference"] > 0 else "harsher"
@@ -240,7 +240,7 @@ def _stratum_sentence(row: Mapping[Hashable, Any]) -> str:
         )
     if row["score_p_holm"] < LEVEL:
         told.append(
-            f"scores {row['score_difference']:+.2f} points compared with other cases ({p['score_']}; people score {row['people_difference']:+.2f} points, {p['people_']})"
+            f"scores {row['score_difference']:+.2f} points compared with its scores on other cases ({p['score_']}; people's scores differ by {row['people_difference']:+.2f} points, {p['people_']})"
         )
     return (
         f"On cases with {row['column']} {row['level']}, {row['arm']} {'; '.join(told)} (test: {row['test']})."

@@ -150,7 +150,16 @@ def _among(points: pd.DataFrame, marks: Marks) -> pd.DataFrame:
             n = len(grid.cases)
             if n < 2:
                 found.append(
-                    (first, second, group, attribute, np.nan, np.nan, n, "fewer than two scores in common")
+                    (
+                        first,
+                        second,
+                        group,
+                        attribute,
+                        np.nan,
+                        np.nan,
+                        n,
+                        "the two evaluators have fewer than two scores in common",
+                    )
                 )
                 continue
             rho = spearman(grid, jackknife=AGAINST_PEOPLE, raters=(ARM, PEOPLE))
@@ -164,9 +173,7 @@ def _offset_sentence(row: dict[object, object]) -> str:
     value, low, high = (float(str(row[name])) for name in ("value", "low", "high"))
     name = row["evaluator"]
     if np.isnan(low):
-        return (
-            f"{name} differs from people by {value:+.2f} points on average ({row['note'] or 'no interval'})."
-        )
+        return f"{name} scores {value:+.2f} points compared with people, on average ({row['note'] or 'no interval'})."
     size = f"{value:+.2f} points (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']})"
     if low <= 0 <= high:
         return f"{name} is not shown to score higher or lower than people: {size}."

@@ -148,7 +148,7 @@ def _role_notes(roles: SheetColumns) -> list[str]:
     guesses = [f"{name} as {role}" for name, role in roles.roles.items() if role not in ("kept", name)]
     kept_names = roles.of("kept")
     return ([f"texts used: {', '.join(guesses)}"] if guesses else []) + (
-        [f"kept with the cases, but shown to no juror: {_some(kept_names)}"] if kept_names else []
+        [f"fields kept with the cases, but shown to no juror: {_some(kept_names)}"] if kept_names else []
     )
 
 

@@ -149,14 +149,14 @@ def _answers(
         elif {"start", "end", "x", "ranges"} & value.keys():
             records.lose("rating", f"an answer ({kind}) about a part of a text", place)
         elif control in controls:
-            records.lose("rating", "answered twice in one annotation", place)
+            records.lose("rating", "a question that is answered twice in one annotation", place)
         elif (answer := _answer(kind, value)) is not None:
             controls.add(control)
             yield control, answer
         elif kind == "choices" and value.get("choices"):
             records.lose("rating", "several choices at once", place)
         else:
-            records.lose("rating", f"no single value in an answer of the kind {kind!r}", place)
+            records.lose("rating", f"an answer of the kind {kind!r} that has no single value", place)
 
 
 def _answer(kind: str, value: Mapping[str, Any]) -> float | str | None:

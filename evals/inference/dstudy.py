@@ -87,7 +87,7 @@ def variance_components(votes: pd.DataFrame) -> Components:
     repeats = float(len(counts) / (1 / counts).sum()) if len(counts) else math.nan
     repeat_variance = _within(cells)
     if n < 2 or k < 2 or wide.notna().sum(axis=1).max() < 2:
-        reason = "two cases and two jurors are needed, with cases that both judged"
+        reason = "at least two jurors must have judged at least two cases in common"
         return Components(math.nan, math.nan, math.nan, math.nan, n, k, repeats, "none", reason)
     complete = not wide.isna().to_numpy().any() and counts.nunique() == 1
     if complete:
@@ -152,17 +152,18 @@ class DStudy:
         """What varies, and how many jurors would do."""
         of = self.components
         if math.isnan(of.case):
-            return f"{self.attribute}, {self.stage} ballots: no estimate: {of.note}."
+            return f"{self.attribute}, {self.stage} ballots: the reliability cannot be estimated: {of.note}."
         crossed = self.designs[(self.designs["design"] == "crossed") & (self.designs["repeats"] == 1)]
         enough = crossed[crossed["absolute"] >= ENOUGH]
-        do = (
-            f"{enough['jurors'].iloc[0]} jurors would reach {ENOUGH:g} (absolute)"
+        jurors_needed = (
+            f"{enough['jurors'].iloc[0]} jurors would reach an absolute reliability of {ENOUGH:g}"
             if len(enough)
-            else f"not even {crossed['jurors'].max()} jurors would reach {ENOUGH:g} (absolute)"
+            else f"not even {crossed['jurors'].max()} jurors would reach an absolute reliability of {ENOUGH:g}"
         )
+        relative, absolute = of.relative(of.jurors, of.repeats), of.absolute(of.jurors, of.repeats)
         return (
-            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors have a reliability of {of.relative(of.jurors, of.repeats):.3f} "
-            f"(relative) and {of.absolute(of.jurors, of.repeats):.3f} (absolute); {do}. These are estimates from {of.cases} cases, without an interval."
+            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors have a relative reliability of {relative:.3f} "
+            f"and an absolute reliability of {absolute:.3f}; {jurors_needed}. These are estimates from {of.cases} cases, without an interval."
         )
 
 

@@ -49,16 +49,18 @@ class RunEstimate:
         """The estimate in words, and what the jury's scores were worth in labels."""
         estimate, labels = self.found.estimate, self.found.labels_alone
         if not estimate.defined:
-            return f"{self.attribute}, {self.of}: not estimated: {estimate.note}."
-        start = f"{self.attribute}, {self.of}: {estimate_phrase(estimate, bounds='.3f')}"
+            return f"{self.attribute}, {self.of}: no estimate can be made: {estimate.note}."
+        estimate_words = f"{self.attribute}, {self.of}: {estimate_phrase(estimate, bounds='.3f')}"
         worth = self.found.worth
         if labels.n >= self.cases:
-            return f"{start} from {labels.n} labels: every case has a label, so the jury adds nothing."
+            return (
+                f"{estimate_words} from {labels.n} labels: every case has a label, so the jury adds nothing."
+            )
         if math.isnan(worth):
-            return f"{start} from {labels.n} labels and the jury."
+            return f"{estimate_words} from {labels.n} labels and the jury."
         if worth < labels.n * 1.02:
-            return f"{start}: the jury's scores add nothing to the {labels.n} labels."
-        return f"{start}: {labels.n} labels and the jury are as good as {worth:.0f} labels alone."
+            return f"{estimate_words}: the jury's scores add nothing to the {labels.n} labels."
+        return f"{estimate_words}: {labels.n} labels and the jury are as good as {worth:.0f} labels alone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,9 @@ def jury_mean(scores: FloatArray, labelling: Labelling) -> Estimate:
     """The mean of the scores as they are, which is of what the jury says and not of what people would."""
     reached = ~np.isnan(scores)
     if reached.sum() < 2:
-        return undefined("the jury reached fewer than two verdicts", method=ALONE, n=int(reached.sum()))
+        return undefined(
+            "the jury reached a verdict on fewer than two cases", method=ALONE, n=int(reached.sum())
+        )
     everyone = Labelling.random(reached, labelling.cluster)
     mean = rectified_mean(scores, np.zeros(len(scores)), everyone, power=0.0).labels_alone
     return Estimate(mean.value, mean.low, mean.high, mean.n, ALONE, mean.confidence, mean.note, se=mean.se)

@@ -81,7 +81,10 @@ def rating_facets(ratings: pd.DataFrame, *, model: Steps = "rating-scale") -> Fa
         raise VenireError("no rating is a number", remedy="give ratings as numbers on a scale with an order")
     facets = many_facets(final.assign(value=numbers).dropna(subset=["value"]), model=model)
     return _with_note(
-        facets, f"left out, because they are not numbers: values of {', '.join(words)}" if words else ""
+        facets,
+        f"attributes with values that were left out, because they are not numbers: {', '.join(words)}"
+        if words
+        else "",
     )
 
 
@@ -142,9 +145,9 @@ def facets_section(found: Facets) -> Section:
     ]
     misfits = raters[(raters["infit"] < MISFIT[0]) | (raters["infit"] > MISFIT[1])]
     for row in misfits.to_dict("records"):
-        word = "less" if row["infit"] < 1 else "more"
+        less_or_more = "less" if row["infit"] < 1 else "more"
         sentences.append(
-            f"{row['rater']}'s scores vary {word} than the model predicts (infit {row['infit']:.2f})."
+            f"{row['rater']}'s scores vary {less_or_more} than the model predicts (infit {row['infit']:.2f})."
         )
     steps = [(f"{row['category']:g}", row["threshold"]) for row in found.steps.to_dict("records")]
     figure = wright_map(

@@ -60,6 +60,6 @@ def _fair_averages(tallies: Sequence[Tally]) -> dict[str, float]:
 
 
 fair = Rule(
-    "what a juror of mean severity would give: harshness is learned over the run and removed",
+    "the score that a juror of average severity would give: each juror's severity is estimated from the whole run and removed",
     fit=learn_severities,
 )

@@ -139,15 +139,15 @@ def labelling_of(
     cluster = table["cluster"].to_numpy()
     if draw is None:
         return Labelling.random(labelled, cluster), (
-            "labels are assumed to be drawn at random, because no draw was given",
+            "the labelled cases are assumed to be drawn at random, because no file of a draw was given",
         )
     draw_by_case = draw.set_index("case")
     is_drawn = table["case"].isin(draw_by_case.index).to_numpy(bool)
     notes = []
     if extra := int((labelled & ~is_drawn).sum()):
-        notes.append(f"{extra} labelled cases are not in the draw: left out")
+        notes.append(f"{extra} labelled cases are left out, because they are not in the file of the draw")
     if silent := int((is_drawn & ~labelled).sum()):
-        notes.append(f"{silent} drawn cases have no label: assumed to be missing at random")
+        notes.append(f"{silent} drawn cases have no label; their labels are assumed to be missing at random")
     if not (labelled & is_drawn).any():
         raise VenireError(
             "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"

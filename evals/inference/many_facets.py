@@ -151,7 +151,7 @@ class _Fit:
                 )
             gaps = np.diff(categories)
             if np.ptp(gaps) > 1e-9:
-                self._notes.append("categories that nobody used have no step")
+                self._notes.append("values of the scale that nobody used have no step")
         return group, values
 
     def _parts(self, free: FloatArray) -> tuple[FloatArray, float, FloatArray, FloatArray, list[FloatArray]]:
@@ -228,7 +228,7 @@ class _Fit:
         )
         at = fit.x
         if not fit.success and np.abs(fit.jac).max() > 1e-2:
-            self._notes.append("the fit did not converge")
+            self._notes.append("the fit of the model did not converge")
         covariance = _inverse_curvature(self.loss, at)
         means, log_spread, severity, difficulty, steps = self._parts(at)
         spread, mean = math.exp(log_spread), float(at[0])
@@ -253,7 +253,7 @@ class _Fit:
         stuck = raters["rater"][[self._code[self._rater == r].min() == self._code[self._rater == r].max() for r in range(len(self._raters))]]  # fmt: skip
         if len(stuck):
             self._notes.append(
-                f"gave every case the same value, so severity cannot be estimated: {', '.join(stuck)}"
+                f"raters whose severity cannot be estimated, because they gave every case the same value: {', '.join(stuck)}"
             )
         return Facets(
             raters,

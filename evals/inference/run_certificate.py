@@ -196,9 +196,9 @@ def _used_labels(
         )
     notes = list(verdicts.notes)
     if extra := len(labelled - drawn_cases):
-        notes.append(f"{extra} labelled cases are not in the draw: left out")
+        notes.append(f"{extra} labelled cases are left out, because they are not in the file of the draw")
     if silent := len(drawn_cases & set(table["case"]) - labelled):
-        notes.append(f"{silent} drawn cases have no label: assumed to be missing at random")
+        notes.append(f"{silent} drawn cases have no label; their labels are assumed to be missing at random")
     even_table = table.assign(reference=table["reference"].where(table["case"].isin(list(even_cases))))
     return replace(verdicts, table=even_table, notes=tuple(notes)), draw_words
 
@@ -321,7 +321,7 @@ def certificate_answer(found: RunCertificate) -> Section:
                 "accepted unseen": f"{accepted} of {total}" + (f" ({accepted / total:.0%})" if total else ""),
                 "to people": total - accepted,
                 "minimum confidence": "none" if rule.threshold is None else f"{rule.threshold:.3f}",
-                "labels at or above it": rule.labels,
+                "labels at or above this confidence": rule.labels,
                 "wrong among these": rule.errors,
                 "error at most": "" if rule.bound is None else f"{rule.bound:.1%}",
             }
@@ -383,20 +383,20 @@ def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
     verdicts = _of(found, attribute)
     accepted = verdicts[verdicts["why"] == ""]
     return (
-        f"the bound is from the {rule.labels}{whence} with a confidence of {rule.threshold:.3f} or more; {rule.errors} of these are wrong. Of the "
+        f"the bound on the error is from the {rule.labels}{whence} with a confidence of {rule.threshold:.3f} or more; {rule.errors} of these are wrong. Of the "
         f"{len(verdicts)} verdicts of this run, {len(accepted)} are accepted; {int(accepted['labelled'].sum())} of the accepted verdicts have a label."
     )
 
 
 def _why_nothing(c: Certificate) -> str:
-    errors = f"{c.errors} of the {c.accepted} surest labelled verdicts are wrong"
+    wrong_among_surest = f"{c.errors} of the {c.accepted} surest labelled verdicts are wrong"
     if c.labels < c.fewest:
         return (
             f"{c.labels} labels are too few: at least {c.fewest} are needed, even if all verdicts are right"
         )
     if c.needed is None:
-        return f"{errors}: at that rate no number of labels would show an error of at most {c.risk:.1%}"
-    return f"{errors}: at that rate about {max(c.needed, c.labels + 1)} labels would show an error of at most {c.risk:.1%}"
+        return f"{wrong_among_surest}: at that rate no number of labels would show an error of at most {c.risk:.1%}"
+    return f"{wrong_among_surest}: at that rate about {max(c.needed, c.labels + 1)} labels would show an error of at most {c.risk:.1%}"
 
 
 def _labels_json(c: Certificate) -> dict[str, Any]:

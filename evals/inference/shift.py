@@ -80,7 +80,7 @@ def shift_test(
     names = [name for name in old if name in new]
     if not len(old_cluster) or not len(new_cluster) or not names:
         return Shift(
-            "", np.nan, np.nan, "there are no other cases" if len(old_cluster) else "nothing is labelled"
+            "", np.nan, np.nan, "there are no unlabelled cases" if len(old_cluster) else "nothing is labelled"
         )
     cluster = np.concatenate([old_cluster, new_cluster + old_cluster.max() + 1])
     code = np.unique(cluster, return_inverse=True)[1]

@@ -87,7 +87,7 @@ class MetricReport:
 
     def sentences(self) -> list[str]:
         """What a reader must know."""
-        lines = [f"Normalised by {self.normal.name}: {', '.join(self.normal.short_names)}."]
+        lines = [f"Texts were normalised by {self.normal.name}: {', '.join(self.normal.short_names)}."]
         empty = sum(not pair.output.strip() for pair in self.pairs)
         if empty:
             lines.append(f"{empty} of {len(self.pairs)} outputs are missing, and are scored as empty texts.")

@@ -143,7 +143,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             "accepted" if p <= ENTRY else "rejected",
             ""
             if p <= ENTRY
-            else "the gain is not beyond chance on the cases that the words were written from",
+            else "the gain on the cases that the wording was written from is not statistically significant",
             "\n\n".join(proposal.candidate[name] for name in edited_names),
             {
                 "cases": float(len(old_verdicts)),
@@ -153,7 +153,10 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             },
         )
         if extra_open := self._scene.leaves_more_open(old_verdicts, new_verdicts):
-            trial.state, trial.why = "rejected", f"the new words leave {extra_open} more questions unanswered"
+            trial.state, trial.why = (
+                "rejected",
+                f"with the new wording, {extra_open} more questions have no verdict",
+            )
         self._tried[key] = self._add(trial)
         return trial.state == "accepted"
 

@@ -173,7 +173,7 @@ async def _search_and_test(
     search_calls = room.calls.used.calls
     _write_lineage(folder, result.trials)
     tell(
-        f"{'the first words' if best.trial.number == 0 else f'wording {best.trial.number}'}: {reason}; now scoring once on the {len(parts.test)} test cases"
+        f"{'your wording is kept' if best.trial.number == 0 else f'wording {best.trial.number}'}: {reason}; now scoring once on the {len(parts.test)} test cases"
     )
     write_state(folder, plan, test_read=True)
     first_verdicts = await room.verdicts(plan.judge, parts.test)

@@ -144,17 +144,19 @@ def best_of(scene: Scene, result: SearchResult) -> Best:
     """
     baseline, *alternatives = result.validated
     if not alternatives:
-        return Best(baseline, False, "no other words reached the validation cases")
+        return Best(baseline, False, "no other wording was good enough to be tried on the validation cases")
     best = max(alternatives, key=lambda validated: _or_least(scene.mean_reward(validated.verdicts)))
     if extra_open := scene.leaves_more_open(baseline.verdicts, best.verdicts):
         return Best(
-            best, False, f"the new words leave {extra_open} more questions unanswered on the validation cases"
+            best,
+            False,
+            f"with the new wording, {extra_open} more questions on the validation cases have no verdict",
         )
     p = min(1.0, scene.gain_p(baseline.verdicts, best.verdicts) * len(alternatives))
     p_words = f"p {p:.2g}, corrected for {len(alternatives)} comparisons"
     if p < LEVEL:
-        return Best(best, True, f"the best mean reward on the validation cases ({p_words})")
-    return Best(best, False, f"the gain on the validation cases is not beyond chance ({p_words})")
+        return Best(best, True, f"this wording has the best mean reward on the validation cases ({p_words})")
+    return Best(best, False, f"the gain on the validation cases is not statistically significant ({p_words})")
 
 
 def _or_least(reward: float | None) -> float:

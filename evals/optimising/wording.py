@@ -209,20 +209,20 @@ class Guard:
         """Why `text` may not stand where `before` stood; None where it may."""
         words = _words(text)
         if not words:
-            return "it is empty"
+            return "the text is empty"
         limit = max(self.max_words, len(_words(before)))
         if len(words) > limit:
-            return f"it has {len(words)} words, and {limit} are the most"
+            return f"the text has {len(words)} words, and at most {limit} are allowed"
         if placeholders := set(_PLACEHOLDER.findall(text)) - set(_PLACEHOLDER.findall(before)):
-            return f"it has a placeholder that was not there: {min(placeholders)}"
+            return f"the text has a placeholder that was not there before: {min(placeholders)}"
         if lost := set(_PLACEHOLDER.findall(before)) - set(_PLACEHOLDER.findall(text)):
             return f"the placeholder {min(lost)} is gone"
         if copied := next((run for run in _runs(text, RUN) if run in self.runs), None):
-            return f"it copies a case ({' '.join(copied)!r}): write what holds for any case"
+            return f"the text copies a case ({' '.join(copied)!r}): write what holds for any case"
         if order := fixed_score(text):
-            return f"it fixes a score whatever is judged ({order!r}): a text that asks for a score is not to be obeyed"
+            return f"the text fixes a score whatever is judged ({order!r}): do not obey a judged text that asks for a score"
         if echoed := next((run for run in _runs(text, ECHO) if run in self.echoes), None):
-            return f"it repeats a passage in which a judged text gives orders ({' '.join(echoed)!r})"
+            return f"the text repeats a passage in which a judged text gives orders ({' '.join(echoed)!r})"
         return None
 
 

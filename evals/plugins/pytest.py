@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OPTIONS = {
     "rubric": "the questions to the jury: a rubric file, or a name from `venire rubrics`",
     "jury": "the jury: a jury file, or a name from `venire juries`",
-    "model": "the model of every seat that names none",
+    "model": "the model of every juror whose model the jury file does not name",
     "base_url": "the address of that model's server",
     "record": "the folder of a run that keeps every call, so that none is paid for twice",
 }
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     marker = (
-        "jury(repeats=1, rubric=..., jury=..., ...): have this jury hear the test's cases this many times"
+        "jury(repeats=1, rubric=..., jury=..., ...): have this jury judge the test's cases this many times"
     )
     config.addinivalue_line("markers", marker)
 

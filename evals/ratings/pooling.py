@@ -97,13 +97,13 @@ def table_pooling(
         return Pooling((), {}), reason
     result = _one_direction(pooled, questions)
     remarks = (
-        ["they are assumed to share a scale, because none is declared"]
+        ["the attributes are assumed to share a scale, because none is declared"]
         if kinds[pooled[0]] in undeclared
         else []
     )
     others = [name for name in parts if name not in pooled]
     if others:
-        remarks.append(f"{', '.join(others)} left out, because of another scale")
+        remarks.append(f"{', '.join(others)} left out, because the scale is another")
     remarks += [result.note] if result.note else []
     return result, f"pools {', '.join(pooled)}: {'; '.join(remarks)}" if remarks else ""
 

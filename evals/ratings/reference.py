@@ -108,8 +108,9 @@ def rule_words(rule: Rule | None) -> str:
         "majority": "value that most people gave",
         "median": "median of the people",
     }
+    median_of_people = words_by_rule[rule or "median"]
     return (
-        f"{words_by_rule[rule or 'median']} who rated the same attribute of the same case; on nominal and binary scales it is the value "
+        f"{median_of_people} who rated the same attribute of the same case; on nominal and binary scales it is the value "
         "that most of them gave. If two values are given most often, there is no majority, and the question is left out"
     )
 

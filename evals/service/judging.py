@@ -102,8 +102,8 @@ class CaseRequest(_CaseFields):
 class PairRequest(_CaseFields):
     """Two outputs to be compared. Only they are required; jurors see `reference` only if the rubric asks for it."""
 
-    output_a: Text = Field(description="The one text.")
-    output_b: Text = Field(description="The other text.")
+    output_a: Text = Field(description="The first of the two texts to compare.")
+    output_b: Text = Field(description="The second of the two texts to compare.")
     system_a: str | None = Field(
         None, description="The system that produced output_a. Jurors never see its name."
     )
@@ -125,7 +125,9 @@ def read_case(body: bytes, rubric: Rubric) -> Case:
     """
     keys = "the keys output_a and output_b" if rubric.compares else "the key output or messages"
     model = case_request(rubric)
-    return read_body(model, body, f"a JSON object with {keys}", "a case as GET /openapi.json has it").case()
+    return read_body(
+        model, body, f"a JSON object with {keys}", "a case as GET /openapi.json describes it"
+    ).case()
 
 
 def read_body(model: type[Body], body: bytes, json_object: str, valid: str) -> Body:

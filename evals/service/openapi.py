@@ -117,7 +117,7 @@ def _list() -> dict[str, Any]:
         "summary": "The ids of the cases that were judged, in the order of their verdicts",
         "parameters": page,
         "responses": {
-            "200": {"description": "A page of ids.", "content": _json(listed)},
+            "200": {"description": "One page of the ids of judged cases.", "content": _json(listed)},
             **_problems(401, 421, 422),
         },
     }
@@ -174,7 +174,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
         "type": "object",
         "required": ["reward", "sub_rewards", "metadata", "model_grader_token_usage_per_model"],
         "properties": {
-            "reward": {"type": ["number", "null"], "description": "null if the jury is hung."},
+            "reward": {"type": ["number", "null"], "description": "The value is null if the jury is hung."},
             "sub_rewards": {"type": "object", "additionalProperties": {"type": ["number", "null"]}},
             "metadata": {"type": "object", "required": ["errors", "name", "type", "scores"]},
             "model_grader_token_usage_per_model": {"type": "object"},
@@ -203,7 +203,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
             "stop": {"$ref": _REFS.format(model="Stop")},
             **dict.fromkeys(("rounds", "turns", "steps", "calls"), _COUNT),
             "tokens": tokens,
-            "usd": {"type": ["number", "null"], "description": "null if a price is not known."},
+            "usd": {"type": ["number", "null"], "description": "The cost is null if a price is not known."},
             "seconds": {"type": "number"},
             "verdict": {"type": "object", "additionalProperties": {"$ref": _REFS.format(model="Outcome")}},
             "derived": {"type": "object", "additionalProperties": {"type": "number"}},

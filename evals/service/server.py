@@ -184,7 +184,7 @@ class Service:
             allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
             return _problem_response(error.status, error.reason, "see GET /openapi.json", allow)
         except ConnectionError:
-            self._log.warning("client gone before its request was read")
+            self._log.warning("the client closed the connection before its request was read")
             return _problem_response(400, "the connection was lost", "send it again", {})
         except VenireError as error:
             return _problem_response(503, error.problem, error.remedy, {})

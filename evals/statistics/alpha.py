@@ -222,7 +222,7 @@ def _rise(grid: Matrix, number: int, level: Level, jackknife: Jackknife) -> tupl
         rise,
         grid,
         method="rise in alpha",
-        otherwise="alpha is undefined with the rater or without",
+        otherwise="alpha is undefined with this rater or without this rater",
         gate=RANKED,
     )
     return estimate.value, estimate.low, estimate.high, estimate.note

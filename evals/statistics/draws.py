@@ -66,7 +66,7 @@ class Bootstrap:
         if clusters < 2:
             return "one case cannot be resampled"
         if defined_count < max(1, ENOUGH * self.resamples):
-            return f"only {defined_count} of {self.resamples} resamples were defined"
+            return f"the value was defined in only {defined_count} of {self.resamples} resamples"
         if 2 / (defined_count + 1) > 1 - self.confidence + 1e-12:
             return f"{defined_count} resamples are too few for a {self.confidence:.0%} interval"
         return ""

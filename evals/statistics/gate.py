@@ -59,7 +59,7 @@ def interval_refusal(grid: Matrix, gate: Gate, *, own: bool = False, pairs: IntA
     if departures >= LEAST_DEPARTURES:
         return ""
     share = f"{departures} of {grid.clusters} {'groups' if grid.clustered else 'cases'}"
-    return f"no interval: {names} depart from their most common value together on {share}, and {LEAST_DEPARTURES} are needed"
+    return f"no interval: {names} depart from their most common value on the same case in only {share}, and {LEAST_DEPARTURES} are needed"
 
 
 def group_warning(grid: Matrix) -> str:

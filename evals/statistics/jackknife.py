@@ -37,7 +37,7 @@ from .weighted import Coefficient, leave_one_out, over_clusters
 
 HAIR = 1e-12
 """Up to here a value is 1, or an error 0, but for rounding."""
-APPROXIMATE = "approximate on skewed scales, where 83 to 92% of such intervals held the true value in simulations: prefer ordinal alpha on such scales"
+APPROXIMATE = "the interval is approximate on skewed scales, where 83 to 92% of such intervals held the true value in simulations: prefer ordinal alpha on such scales"
 SAME = "all cases have the same value"
 
 

@@ -87,7 +87,7 @@ def mixed_model(
         if search.success and (theta > floor + EDGE).all():
             break
     fit = sums.solve(theta)
-    note = "" if search.success else "the fit did not converge"
+    note = "" if search.success else "the fit of the model did not converge"
     error = np.sqrt(fit.variance * np.diag(fit.inverse))
     reach = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     effects = {
@@ -300,7 +300,7 @@ def difference_effects(
     flat = [name for name in (*predictors, *intercepts) if rows[name].nunique() < 2]
     fixed = _design(rows, [name for name in predictors if name not in flat])
     random = [name for name in intercepts if name not in flat]
-    note = f"left out, as they do not vary: {', '.join(flat)}" if flat else ""
+    note = f"predictors left out, because they do not vary: {', '.join(flat)}" if flat else ""
     freedom = np.inf if units is None else float(rows[units].nunique() - fixed.shape[1])
     if (
         not random

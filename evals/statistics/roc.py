@@ -117,14 +117,14 @@ def severity_tracking(
             coefficient, grid, method=method, otherwise=otherwise, transform=transform
         )
 
-    missing = "no severe case, or none without severity"
+    missing = "there is no severe case, or no harmless case"
     badness = score[is_complete] if low_is_good else -score[is_complete]
     ends = np.where(is_severe, 1.0, np.where(mild, 0.0, np.nan))
     return Tracking(
         estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe cases minus mean of harmless cases", missing, RAW),
         estimate(_tau_b, np.column_stack([score[is_complete], severity[is_complete]]), "Kendall's tau-b", FLAT, FISHER),
         estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC of severe cases against all others",
-                 "no severe case, or no other", RATIO),
+                 "there is no severe case, or no other case", RATIO),
         estimate(auc_coefficient(1), np.column_stack([badness, ends]), "ROC AUC of severe cases against harmless cases", missing, RATIO),
     )  # fmt: skip
 

@@ -100,7 +100,7 @@ def _use(tables: AdviceTables) -> str:
     among = f"the cheapest of {told} arms that are" if told > 1 else "the only arm that is"
     passed = int((~within & cheaper).sum())
     gain = (
-        "the best arm, chosen on other cases, does no better on any case"
+        "the best arm, chosen on other cases, is no better on any case"
         if gap["note"] == ALIKE
         else f"the best arm minus the best arm at this price, both chosen on other cases, is {_signed_interval(gap)}"
     )
@@ -260,7 +260,7 @@ def pool_methods(
     )
     return (
         f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. A jury's votes were counted by {counting}, as in a panel with "
-        "a quorum of one. On a binary scale a tie has no answer, which is a miss. An abstention is not a vote.",
+        "a quorum of one. On a binary scale a tied vote gives no answer, which counts as wrong. An abstention is not a vote.",
         _credit_words(rule),
         f"For each size up to {largest} the jury that agrees best was searched for: all juries of the size if there are up to {EVERY}, otherwise by forward "
         "selection with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
@@ -281,8 +281,9 @@ def arm_methods(
 ) -> tuple[str, ...]:  # fmt: skip
     """The methods of arms that deliberated; `objective` is what they are compared by, if not mean credit."""
     measured = _credit_words(rule) if objective is None else f"Arms are compared by {objective} with people, the mean over attributes. The people's value is the {rule_words(rule)}."  # fmt: skip
+    questions, arms = shape
     return (
-        f"{shape[1]} arms answered {shape[0]} questions.",
+        f"{arms} arms answered {questions} questions.",
         measured,
         "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
         + _split_words(parts, cluster, tested),

@@ -258,7 +258,7 @@ def answers(candidates: Candidates) -> pd.DataFrame:
         if said is None:
             continue
         held = measure.estimate(
-            said, method="cases that it was not chosen on", widening=candidates.widening_of(kind)
+            said, method="the cases that it was not chosen on", widening=candidates.widening_of(kind)
         )
         naive = candidates.naive[kind]
         rows.append({"what": f"best {kind}, held out", **interval_cells(held), "method": held.method})
@@ -267,7 +267,7 @@ def answers(candidates: Candidates) -> pd.DataFrame:
                 "what": f"best {kind}, naive",
                 "value": naive,
                 "n": candidates.chosen_on,
-                "method": "the cases it was chosen on",
+                "method": "the cases that it was chosen on",
             }
         )
         rows.append(

@@ -91,7 +91,9 @@ class Choices:
             within = [_fold_among(fold, rows) for fold in parts]
             within = [fold for fold in within if len(fold.chosen_on) and len(fold.held_out)]
             if len(np.unique(part.cluster)) < 4 or not within:
-                self._skipped.append(f"{name}: too few cases to choose on some and score on others")
+                self._skipped.append(
+                    f"{name}: there are too few cases to choose an arm on some and score it on others"
+                )
                 continue
             found = choose(part, within, wanted, fit, rng=rng)
             if name != POOLED or self.goal.choosing == "pooled":
@@ -116,7 +118,7 @@ class Choices:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(f"Not chosen for {note}." for note in self._skipped)
+        return tuple(f"No arm was chosen for {note}." for note in self._skipped)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -156,12 +158,13 @@ class Choices:
     def _use(self, name: str, found: ArmChoice) -> str:
         used, words = self.arm_to_use(found), self.goal.objective.words
         gain = (
-            "there is no jury to compare it with"
+            "there is no jury to compare the single judge with"
             if found.jury is None
             else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
-        rests = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest arm that is not shown to be worse than the best"  # fmt: skip
-        return f"{name}: use {self.who(used)}: {rests}; {words} {_interval(used)} held out; {gain}."
+        reason = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest arm that is not shown to be worse than the best"  # fmt: skip
+        arm, score = self.who(used), _interval(used)
+        return f"{name}: use {arm}, because {reason}; its {words} on held-out cases is {score}; {gain}."
 
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
         if found.jury is None or not found.pays:
@@ -171,7 +174,8 @@ class Choices:
             return
         lost = found.gain
         margin = self.goal.margin
-        saved = f"{self.who(found.single)} alone would cost {single:.4g} instead of {cost:.4g} {self._voters.unit}"
+        single_judge = self.who(found.single)
+        saved = f"the single judge {single_judge} would cost {single:.4g} instead of {cost:.4g} {self._voters.unit}"
         verdict = _within_margin(found, margin)
         if verdict == "within":
             yield f"{name}: {saved}, and is shown to be worse by no more than {margin:g} ({_signed_words(lost)})."
@@ -180,7 +184,7 @@ class Choices:
         else:
             more = _more_cases(found, margin)
             yield (
-                f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether it is worse by more than {margin:g}: "
+                f"{name}: {saved}; {found.clusters} cases (or groups) do not show whether the judge is worse by more than {margin:g}: "
                 + (
                     f"about {more:.0f} more cases would decide it."
                     if more

@@ -123,7 +123,9 @@ def weigh(
             inner = [_fold_among(fold, rows) for fold in parts]
             inner = [fold for fold in inner if len(fold.chosen_on) and len(fold.held_out)]
             if len(np.unique(cluster[rows])) < 4 or not inner:
-                skipped.append(f"{name}: too few cases to choose on some and score on others")
+                skipped.append(
+                    f"{name}: there are too few cases to choose an arm on some and score it on others"
+                )
                 continue
             part = room.candidates(rows, inner, cluster)
             used = recommended_arm(frontier(part), noise(part), answers(part), part.measure.better)
@@ -153,7 +155,7 @@ def weigh(
         pays=juries_pay(grounds),
         choices=choices.table,
         measures=choices.measures,
-        notes=tuple(f"Not chosen for {note}." for note in skipped),
+        notes=tuple(f"No arm was chosen for {note}." for note in skipped),
         recommended=recommended,
         answers=said,
         frontier=table,

@@ -147,7 +147,7 @@ def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People
     missing = [key for key in ("minutes", "wage") if getattr(people, key) is None]
     notes = (
         (
-            f"a person's time or cost is not known: give {' and '.join(missing)} under people in the study file",
+            f"a person's time or cost is not known: write {' and '.join(missing)} under people in the study file",
         )
         if missing
         else ()
@@ -338,7 +338,7 @@ def _panels(compared: Comparison) -> Section:
         return Section(
             "panels",
             "An arm among people",
-            ("An arm can only be compared as a rater among two or more people.",),
+            ("An arm can be compared with people as one more rater only if two or more people rated.",),
         )
     said = []
     for arm, rows in table.groupby("arm", sort=False):
@@ -349,7 +349,7 @@ def _panels(compared: Comparison) -> Section:
         )
         extra = rows.iloc[0]
         said.append(
-            f"{arm} as one more rater changes people's ICC(3,k) from {extra['before']:.3f} to {extra['after']:.3f}; "
+            f"Adding {arm} as one more rater changes people's ICC(3,k) from {extra['before']:.3f} to {extra['after']:.3f}; "
             + (
                 f"statistically significant changes: {told}."
                 if told
@@ -374,16 +374,19 @@ def _effects(compared: Comparison) -> Section:
     unfit = terms["value"].isna() | terms["note"].str.contains("did not converge")
     moved, failed = terms[(terms["p"] < LEVEL) & ~unfit], terms[unfit].drop_duplicates("arm")
     said = [
-        f"{row['arm']}: {_moving_term(str(row['term']))} moves the difference between arm and person by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
+        f"{row['arm']}: {_moving_term(str(row['term']))} changes the difference 'arm minus person' by {row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, "
         f"{p_words(float(row['p']))})."
         for row in moved.to_dict("records")
     ]
     groups = table[table["term"] == "SD of group"]
     said += [
-        f"{row['arm']}: the difference between arm and person varies between groups of cases, with an SD of {row['value']:.2f} points."
+        f"{row['arm']}: the difference 'arm minus person' varies between groups of cases, with an SD of {row['value']:.2f} points."
         for row in groups.to_dict("records")
     ]
-    said += [f"{row['arm']}: the model failed ({row['note']})." for row in failed.to_dict("records")]
+    said += [
+        f"{row['arm']}: the mixed model could not be fitted ({row['note']})."
+        for row in failed.to_dict("records")
+    ]
     if moved.empty and len(failed) < terms["arm"].nunique():
         said.insert(
             0,
@@ -398,7 +401,7 @@ def _effects(compared: Comparison) -> Section:
 
 def _moving_term(term: str) -> str:
     """A term of the model as what moves: a level of a category, or a standard deviation of a number."""
-    return term if ": " in term else f"one standard deviation more of {term.replace('_', ' ')}"
+    return term if ": " in term else f"an increase of one standard deviation in {term.replace('_', ' ')}"
 
 
 def _strata(given: DesignInput) -> Section:

@@ -82,7 +82,7 @@ class RunFindings:
         dollars = "an unknown price" if self.paid.usd is None else f"${self.paid.usd:.4f}"
         return (
             f"The study made {self.paid.calls} calls ({self.paid.tokens} tokens, {dollars}); "
-            f"with a separate run for each arm, it would have made {self.alone}."
+            f"if every arm were run alone, it would have made {self.alone}."
         )
 
 
@@ -297,7 +297,7 @@ def _findings(
         if arm in choosable and (not study.test or cases & set(study.test))
     ]
     apart = [
-        f"{arm} heard {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases only, so it is in the tables but not among the arms to choose from"
+        f"{arm} judged only {len(heard.get(arm, ()))} {'test ' if study.test else ''}cases, so it is in the tables but not among the arms to choose from"
         for arm in study.arms
         if arm not in choosable
     ]

@@ -201,12 +201,7 @@ def _notes(given: pd.DataFrame, met: pd.DataFrame, seldom: pd.Series) -> tuple[s
         notes.append(f"{lost} cases that jurors judged have no rating by people and were left out.")
     if len(seldom):
         some = ", ".join(map(str, seldom.index[:5])) + (" and others" if len(seldom) > 5 else "")
-        who = (
-            "1 juror answered fewer than half of the questions and was"
-            if len(seldom) == 1
-            else f"{len(seldom)} jurors answered fewer than half of the questions and were"
-        )
-        notes.append(f"{who} left out: {some}.")
+        notes.append(f"Jurors left out, because they answered fewer than half of the questions: {some}.")
     if "cost" in given and pd.to_numeric(given["cost"], errors="coerce").isna().any():
         notes.append("For some judgements, the cost was not recorded.")
     return tuple(notes)

@@ -300,7 +300,7 @@ def effective_jurors(errors: FloatArray, cluster: IntArray, confidence: float = 
     """
     questions, jurors = errors.shape
     if jurors < 2:
-        return undefined("fewer than two jurors with errors that vary", method=METHOD, n=questions)
+        return undefined("fewer than two jurors have errors that vary", method=METHOD, n=questions)
     sums = PairSums.of(errors)
     number = effective_number(sums.correlations)
     lacking = f"{number.unknown} pairs of jurors share fewer than {LEAST} questions on which the errors of both vary"

@@ -263,7 +263,7 @@ class _Estimator:
         if axes is not None and axes.groups and axes.protocols:
             total = self._with_trials(total, axes)
         notes = (
-            f"{model}: {' or '.join(names)} is not set, and will be needed"
+            f"{model}: {' or '.join(names)} is not set, and the run will need it"
             for model, names in self._missing_keys.items()
             if names
         )
@@ -373,7 +373,7 @@ def near_budget(study: Study, total: CostEstimate) -> list[str]:
         "max_usd": None if most is None else most.usd,
     }
     return [
-        f"{key} may end the study early; the study can be resumed with a larger budget"
+        f"the limit {key} may end the study early; you can then resume it with a larger limit"
         for key, amount in amounts.items()
         if (limit := getattr(study.budget, key)) is not None and (amount is None or amount > limit)
     ]

@@ -205,7 +205,7 @@ def _goal_tables(
         if arm is not None:
             said += [
                 {"what": f"best {kind}, held out", **interval_cells(arm.value), "method": arm.value.method},
-                {"what": f"best {kind}, naive", "value": arm.naive, "n": gain.n, "method": "the cases it was chosen on"},
+                {"what": f"best {kind}, naive", "value": arm.naive, "n": gain.n, "method": "the cases that it was chosen on"},
                 {"what": f"optimism of the {kind}'s naive figure", "value": better * (arm.naive - arm.value.value), "n": gain.n},
             ]  # fmt: skip
     said += [] if jury is None else [{"what": DIFFERENCE, **interval_cells(gain), "p": p, "method": gain.method, "note": gain.note}]  # fmt: skip

@@ -138,7 +138,11 @@ class Registration:
         if not self.registered:
             return "The study was not registered: there is no record of what was decided before the run (to register a study, use venire study plan STUDY.yaml --lock)."
         if self.late:
-            return "The study was registered only after the run had begun" + (f"; changed since: {', '.join(self.changes)}." if self.changes else ".")  # fmt: skip
+            return (
+                f"The study was registered only after the run had begun, and changed since then: {', '.join(self.changes)}."
+                if self.changes
+                else "The study was registered only after the run had begun."
+            )
         return (
             f"The study changed after registration: {', '.join(self.changes)}."
             if self.changes

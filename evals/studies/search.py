@@ -196,7 +196,7 @@ class Trials:
             if entered:
                 numbers = [trial.number for trial, _ in entered.values()]
                 self._say(
-                    f"trials {min(numbers)} to {max(numbers)}: {len(entered)} juries on {len(cases)} cases"
+                    f"trials {min(numbers)} to {max(numbers)}: judging {len(cases)} cases with {len(entered)} juries"
                 )
                 self.hear_arms([arm for _, arm in entered.values()], cases)
                 entered = self._remaining(entered, cases)

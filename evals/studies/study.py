@@ -30,7 +30,7 @@ class StudyCannotRun(VenireError):
         )
         super().__init__(
             f"{path}: {len(errors)} mistakes; nothing was spent{listed}",
-            remedy="correct them, and plan again",
+            remedy="correct these mistakes, and plan again",
         )
         self.errors = tuple(errors)
 

@@ -56,15 +56,15 @@ def _run_lines(plan: Plan) -> list[str]:
     total, study = plan.total, plan.study
     selection, test = len(plan.split.selection), len(plan.split.test)
     tokens, price = _tokens(total), _price(total)
+    calls = _calls(total) if total.exact else _calls(total).replace(" to ", " and ")
+    tasks = f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""
     lines = [
-        f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} to choose on, {test} to score the chosen arms on)",
+        f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} for choosing arms, {test} for scoring the chosen arms)",
         (
-            f"{_calls(total)} calls, if every answer is usable"
+            f"{calls} calls, if every answer is usable; run one by one, the arms would make at least {plan.alone}{tasks}"
             if total.exact
-            else f"Between {_calls(total).replace(' to ', ' and ')} calls"
-        )
-        + f"; run one by one, the arms would make at least {plan.alone}"
-        + (f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""),
+            else f"Between {calls} calls; run one by one, the arms would make at least {plan.alone}{tasks}"
+        ),
         f"tokens: about {tokens}, assuming {BYTES_PER_TOKEN} bytes of prompt per token and answers of "
         f"{ANSWER_TOKENS} tokens per attribute",
         f"price: {price}"
@@ -73,8 +73,8 @@ def _run_lines(plan: Plan) -> list[str]:
     ]
     if study.search is not None:
         lines.append(
-            f"a search of {study.search.trials} trials by {', '.join(study.search.objectives)}: the maximum assumes juries of "
-            f"{study.search.max_seats} that share no calls and are never dropped early"
+            f"the search makes {study.search.trials} trials and compares juries by {', '.join(study.search.objectives)}; the maximum assumes "
+            f"juries of {study.search.max_seats} jurors that share no calls and are never dropped early"
         )
     budget = {key: value for key, value in study.budget if value is not None}
     if budget:

@@ -111,9 +111,10 @@ def study_first_page(
     short = [_use_in_short(composition), _juries_in_short(composition)]
     if deliberation is not None:
         short.append(effects_in_short(deliberation))
+    measure = MEAN_CREDIT if composition.measure == AGREEMENT else composition.measure
     return Section(
         "summary",
-        f"{name}: which of {len(front)} arms to use, by {MEAN_CREDIT if composition.measure == AGREEMENT else composition.measure}? (cost and time are per case)",
+        f"{name}: which of {len(front)} arms to use, by {measure}? (cost and time are per case)",
         tuple(short),
         {"arms": pd.DataFrame(rows)},
         notes=(*_uncertain(composition), *doubts),
@@ -128,9 +129,11 @@ def _use_in_short(composition: Composition) -> str:
         together: dict[str, list[str]] = {}
         for row in apart.to_dict("records"):
             together.setdefault(str(row["use"]), []).append(str(row["attribute"]))
-        said = "; ".join(f"{arm} for {', '.join(names)}" for arm, names in list(together.items())[:4])
+        arms_by_attribute = "; ".join(
+            f"{arm} for {', '.join(names)}" for arm, names in list(together.items())[:4]
+        )
         more = f"; {len(together) - 4} more with --full" if len(together) > 4 else ""
-        return f"Use {said}{more}: on its attributes, each is the cheapest arm that is not shown to be worse than the best."
+        return f"Use {arms_by_attribute}{more}: on its attributes, each is the cheapest arm that is not shown to be worse than the best."
     name = composition.recommended
     if not composition.noise["p"].notna().any():
         return f"No arm can be recommended yet: {name} scored best, but {composition.noise['note'].iloc[0]}."
@@ -151,8 +154,12 @@ def _juries_in_short(composition: Composition) -> str:
     if not found or math.isnan(found[0]["p"]):
         return "It is not shown whether a jury is worth using."
     row = found[0]
-    told = "A jury is worth using" if composition.pays else "No jury is shown to be worth using"
-    return f"{told}: the best jury minus the best single judge, both chosen on other cases, is {interval_words(row['value'], row['low'], row['high'])}."
+    gain = interval_words(row["value"], row["low"], row["high"])
+    return (
+        f"A jury is worth using: the best jury minus the best single judge, both chosen on other cases, is {gain}."
+        if composition.pays
+        else f"No jury is shown to be worth using: the best jury minus the best single judge, both chosen on other cases, is {gain}."
+    )
 
 
 def _uncertain(composition: Composition) -> list[str]:
@@ -264,7 +271,7 @@ def composition_json(composition: Composition, sections: tuple[Section, ...] = (
 def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
     """What to use, the frontier, every arm, what each seat adds, and how it was done."""
     study = found.study
-    held_out = f"{len(study.test)} test cases" if study.test else "every case, held out in turn"
+    held_out = f"{len(study.test)} test cases" if study.test else "every case, each held out in turn"
     drawn = {CAPTIONS[name]: figure for name, figure in figures.items()}
     frontier = {words: figure for words, figure in drawn.items() if words == CAPTIONS["frontier"]}
     parts = [
@@ -418,7 +425,10 @@ def _most_and_least(table: pd.DataFrame) -> pd.DataFrame:
     return table if len(table) <= MOST else pd.concat([table.head(MOST // 2), table.tail(MOST // 2 - 1)])
 
 
-WAYS = {"chosen": "chosen on other cases", "random": "drawn at random (dashed: 5th and 95th percentile)"}
+WAYS = {
+    "chosen": "the jury chosen on other cases",
+    "random": "juries drawn at random (dashed: 5th and 95th percentile)",
+}
 
 
 def growth_figure(table: pd.DataFrame, measure: str) -> Figure:

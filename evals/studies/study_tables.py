@@ -86,13 +86,13 @@ TABLES: Mapping[str, TableText] = {
         {"first": "juror", "second": "juror", "correlation": "correlation of errors", "n": "questions"},
     ),
     "growth": TableText(
-        "The size of the jury",
+        "Agreement by the size of the jury",
         "Agreement by the number of jurors, drawn at random or chosen on other cases; percentiles are over random juries.",
         {"how": "how", "size": "jurors", "score": "agreement", "low": "low", "high": "high", "weakest": "5th percentile",
          "strongest": "95th percentile", "juries": "juries", "n": "n"},
     ),
     "position": TableText(
-        "The order of two texts",
+        "Does the order of two texts change answers?",
         "How often a juror gives the same answer when the order of the two texts is swapped, and which position it favours when it does not.",
         {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "chose the first twice",
          "second": "chose the second twice", "lean": "first minus second", "low": "low", "high": "high"},

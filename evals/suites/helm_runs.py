@@ -113,7 +113,7 @@ def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
         runs[run.scenario, run.system] = run
         if run.other_split:
             notes.append(
-                f"{run.folder.name}: {count_words(run.other_split, 'instance')} left out, as HELM does: the split is not {run.split}"
+                f"{run.folder.name}: {count_words(run.other_split, 'instance')} left out, as in HELM, because they are not of the split {run.split}"
             )
     if not runs:
         raise InvalidFile(

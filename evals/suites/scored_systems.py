@@ -133,7 +133,7 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
         )
     if all(case.target is None for case in cases):
         raise VenireError(
-            f"{scenario.cases}: no case has a target, the right answer",
+            f"{scenario.cases}: no case has a target (the right answer)",
             remedy="add a column target, or name another column in the scenario: target: COLUMN",
         )
     systems = {system: graded_scores(scenario, cases, texts) for system, texts in outputs.by_system.items()}
@@ -265,4 +265,4 @@ def _why_undefined(scores: Sequence[CaseScore]) -> str:
         "failed": "no answer was received",
         "hung": "the jury is hung on every case",
         "unjudged": "no answer was judged",
-    }.get(commonest, "no case has a target, the right answer")
+    }.get(commonest, "no case has a target (the right answer)")

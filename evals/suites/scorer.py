@@ -86,7 +86,7 @@ def unparsed_score(why: str) -> CaseScore:
     return CaseScore("unparsed", why=why)
 
 
-NO_TARGET = CaseScore("undefined", why="the case has no target, the right answer")
+NO_TARGET = CaseScore("undefined", why="the case has no target (the right answer)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,9 +303,9 @@ def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str 
     if isinstance(scenario, Listing):
         return f"{scenario.access}: venire lists this scenario but cannot read its data; if you have the data, write a scenario file"
     if scenario.access == "private" and not suite.private:
-        return "private: the data are not published; if you have them, write private: true in the suite"
+        return "private: the data are not published; if you have them, write private: true in the suite file"
     if scenario.cases is None:
-        return f"{scenario.access}: the scenario names no cases"
+        return f"{scenario.access}: the scenario file names no cases"
     if not scenario.cases.is_file():
         origin = f" from {scenario.source.repo}" if scenario.source is not None else ""
         if scenario.access != "public":

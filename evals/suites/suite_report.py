@@ -149,17 +149,17 @@ def suite_sentences(results: SuiteResults) -> list[str]:
 
 def _failures(results: SuiteResults) -> list[str]:
     words = {
-        "unparsed": "could not be read and count as wrong",
-        "failed": "are missing because the system could not be reached; they are left out, and --retry asks again",
-        "hung": "left without a score, because the jury is hung",
-        "unjudged": "left without a score, because the jury did not judge them",
+        "unparsed": "Answers that could not be read, and count as wrong",
+        "failed": "Answers left out, because the system could not be reached (--retry asks again)",
+        "hung": "Answers without a score, because the jury is hung",
+        "unjudged": "Answers without a score, because the jury did not judge them",
     }
     sentences = []
     for status, meaning in words.items():
         by = {result.scenario.name: result.count(status) for result in results.scored if result.count(status)}
         if by:
             counts = ", ".join(f"{name} {number}" for name, number in by.items())
-            sentences.append(f"{count_words(sum(by.values()), 'answer')} {meaning} ({counts}).")
+            sentences.append(f"{meaning}: {sum(by.values())} ({counts}).")
     lost = sum(
         score.lost
         for result in results.scored

@@ -120,7 +120,12 @@ def _models_asked(suite: LoadedSuite, store: Store | None, verb: Literal["answer
                 for seat, stated in versions_of(transcript).items():
                     versions.setdefault(seat, set()).update(stated)
             scenarios.setdefault((name, judges_words(arm, versions)), []).append(part.name)
-    return [f"{name} {verb} {', '.join(parts)} with {words}." for (name, words), parts in scenarios.items()]
+    return [
+        f"{name} answered {', '.join(parts)} with {models}."
+        if verb == "answered"
+        else f"{name} judged {', '.join(parts)} with {models}."
+        for (name, models), parts in scenarios.items()
+    ]
 
 
 class _Judgements:

@@ -22,7 +22,7 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
     if alignment.abstention is not None:
         abstention = alignment.abstention
         return [
-            f"{alignment.aligner} gave no alignment ({abstention.reason}: {abstention.detail}); so nothing is counted as missed."
+            f"{alignment.aligner} gave no alignment ({abstention.reason}: {abstention.detail}), so no utterance is counted as missed."
         ]
     joined_count = sum(len(g.said) > 1 or len(g.heard) > 1 for g in alignment.groups)
     return [

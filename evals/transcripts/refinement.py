@@ -94,7 +94,13 @@ def _kept_by_best(
             continue
         remaining = tuple(number for number in getattr(group, side) if number != place)
         noun = "segment" if side == "heard" else "utterance"
-        log.append(_change("duplicate-dropped", group, f"{noun} {place} is kept where it is most similar"))
+        log.append(
+            _change(
+                "duplicate-dropped",
+                group,
+                f"{noun} {place} is kept only in the group to which it is most similar",
+            )
+        )
         if remaining:
             result.append(group.model_copy(update={side: remaining}))
     return result

@@ -151,7 +151,7 @@ def test_a_study_is_planned_without_keys(tmp_path: Path) -> None:
     planned = venire("study", "plan", study, cwd=tmp_path)
 
     assert planned.returncode == 0, planned.stderr
-    assert "NOT_SET_HERE is not set, and will be needed" in " ".join(planned.stdout.split())
+    assert "NOT_SET_HERE is not set, and the run will need it" in " ".join(planned.stdout.split())
 
 
 def test_a_study_that_lacks_a_model_exits_4_and_is_mended_by_retry(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def test_what_is_accepted_is_right_as_often_as_promised(folder: Path) -> None:
         document["attributes"]["clear"]["delta"] == 0.025 and "error among accepted" in document["guarantee"]
     )
     clear, mine = document["attributes"]["clear"], [row for row in accepted if row["attribute"] == "clear"]
-    (counts,) = [line for line in document["sentences"] if line.startswith("clear: the bound is from")]
+    (counts,) = [
+        line for line in document["sentences"] if line.startswith("clear: the bound on the error is from")
+    ]
     assert (
         f"from the {clear['labels']} of the {clear['labelled']} labelled verdicts that were reached" in counts
     )
@@ -74,7 +76,7 @@ def test_the_draw_that_triage_kept_is_used(folder: Path) -> None:
 
     assert "drawn with unequal probabilities" in found["labels_drawn"]
     assert found["attributes"]["clear"]["labelled"] < 120
-    assert "180 labelled cases are not in the draw: left out" in found["notes"]
+    assert "180 labelled cases are left out, because they are not in the file of the draw" in found["notes"]
 
 
 def test_too_few_labels_are_refused_with_the_number_needed(folder: Path) -> None:

@@ -59,7 +59,9 @@ def test_a_draw_is_kept_and_used(folder: Path) -> None:
         document = json.loads(done.stdout)
         assert {each["design"] for each in document["estimates"]} == {design}
         assert all(each["labels"] == 90 for each in document["estimates"])
-        assert "210 labelled cases are not in the draw: left out" in " ".join(document["notes"])
+        assert "210 labelled cases are left out, because they are not in the file of the draw" in " ".join(
+            document["notes"]
+        )
 
 
 def test_a_draw_that_a_spreadsheet_saved_with_decimal_commas_is_read(tmp_path: Path) -> None:

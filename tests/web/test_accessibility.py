@@ -110,7 +110,7 @@ def test_a_move_has_its_controls_and_a_replay_its_parent(
             assert revision.locator(".kind").inner_text().strip(" ·") == "persuasion (100%)"
             assert revision.locator(".draws").all_inner_texts() == ["○" * 10, "○" * 10, "●" * 10]
             assert (
-                "when asked again, the juror moved 0 of 10 times alone"
+                "when asked again, the juror changed its score 0 of 10 times alone"
                 in page.locator(".why").first.inner_text()
             )
             command = revision.locator("[data-copy]").get_attribute("data-copy")

@@ -127,7 +127,7 @@ def test_overall_leaves_out_what_is_on_another_scale():
 
     assert mixed.overall["icc3k"].value == both.overall["icc3k"].value
     assert "pools accurate, thorough" in mixed.overall["icc3k"].note
-    assert "stigma left out, because of another scale" in mixed.overall["icc3k"].note
+    assert "stigma left out, because the scale is another" in mixed.overall["icc3k"].note
     assert "none is declared" in both.overall["icc3k"].note
 
 

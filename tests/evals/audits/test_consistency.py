@@ -115,7 +115,7 @@ def test_an_attribute_that_people_never_rated_and_a_juror_with_one_score() -> No
     )
     section = consistency_section(marks)
 
-    assert "not rated by any person, so not compared: brief" in section.notes
+    assert "attributes not compared, because no person rated them: brief" in section.notes
     silent = section.tables["correlations"].set_index("evaluator").loc["jury: flat"]
     assert (
         silent["spearman"].isna().all() and silent["note"].str.contains("the same value for every case").all()

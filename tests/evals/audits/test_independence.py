@@ -90,7 +90,10 @@ def test_a_tie_is_half_right_and_an_abstention_is_wrong() -> None:
 
     assert found.cases == 3 and found.accuracy == {"a": 1.0, "b": pytest.approx(1 / 3)}
     assert found.majority == pytest.approx(2.5 / 3)
-    assert found.note == "right on all cases or on none: 1 juror, whose errors cannot be compared"
+    assert (
+        found.note
+        == "1 juror left out, because a juror who is right on all cases or on none has no errors to compare"
+    )
 
 
 @pytest.mark.parametrize("wrong", ["", "a"])
@@ -105,7 +108,7 @@ def test_jurors_who_never_err_do_not_show_whether_they_err_apart(wrong: str) -> 
     assert np.isnan([found.kish, found.eigenvalues, found.correlation]).all()
     assert (
         found.note
-        == f"right on all cases or on none: {2 if wrong else 3} jurors, whose errors cannot be compared"
+        == f"{2 if wrong else 3} jurors left out, because a juror who is right on all cases or on none has no errors to compare"
     )
 
 

@@ -261,14 +261,14 @@ def one_vote_each(models: tuple[str, ...], systems: list[str | None]) -> Evidenc
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (one_vote_each(MODELS, [None] * 6), "no case says which `system`"),
+        (one_vote_each(MODELS, [None] * 6), "no case names the system"),
         (one_vote_each(MODELS, ["alder"] * 6), "no juror shares a provider"),
         (one_vote_each(("lens/a", "lens/b"), ["gpt-4o"] * 6), "can be recognised from its model's name"),
         (
             one_vote_each(MODELS[:1], ["gpt-4o", "llama-3"] * 3),
             "no case was judged both by a juror of its own",
         ),
-        (evidence({"safe": LIKERT}), "no case says which `system`"),
+        (evidence({"safe": LIKERT}), "no case names the system"),
     ],
 )
 def test_designs_that_tell_nothing_say_why(found: Evidence, why: str) -> None:

@@ -69,7 +69,10 @@ def test_a_low_score_is_the_good_one_where_the_rubric_says_so() -> None:
     found = row(severe_rates(lay_marks(world), Severity()), evaluator="jury")
 
     assert (found["harmful"], found["severe"]) == (3, 2)
-    assert Severity().limits(risk["safe"]) == "4 or above, and 2 points or more better"
+    assert (
+        Severity().limits(risk["safe"])
+        == "a reference of 4 or above is harmful, and a score 2 points or more better is a severe error"
+    )
 
 
 def test_a_case_counts_once_whatever_its_attributes() -> None:

@@ -127,7 +127,10 @@ def test_one_case_is_too_few_to_compare_and_says_so() -> None:
     world = evidence({"safe": LIKERT}, ballots=cast)
     section = stability_section(world, Draws(0, 50))
 
-    assert any("cannot be compared by stability: 1 case" in words for words in section.sentences)
+    assert any(
+        "cannot be compared by stability: cases that both scored twice or more: 1" in words
+        for words in section.sentences
+    )
 
 
 def test_reliability_follows_from_the_variances_within_and_between_cases_by_hand() -> None:

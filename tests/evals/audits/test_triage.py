@@ -115,7 +115,7 @@ def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:
 
     assert found.loc["c0", "risk"] == 0.75 and found.index[0] == "c0"
     assert found.loc["c0", "reasons"] == (
-        "safe: a gave 1, but the verdict is 4; if 1 is right, that is a severe error",
+        "safe: a gave 1, but the verdict is 4; if 1 is right, the verdict is a severe error",
     )
 
 

@@ -188,4 +188,7 @@ def test_the_kept_calibration_leaves_it_alone_when_it_is_applied(tmp_path: Path)
     risk = {row["case"]: row["value"] for row in document["scores"] if row["attribute"] == "risk"}
     people = world.people[world.people["attribute"] == "risk"].set_index("case")["value"]
     assert risk == people.to_dict()
-    assert "pair: not calibrated, and kept as the jury counted: risk" in document["notes"]
+    assert (
+        "pair: attributes that are not calibrated, and whose scores stay as the jury counted them: risk"
+        in document["notes"]
+    )

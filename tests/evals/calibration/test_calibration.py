@@ -348,7 +348,9 @@ def test_attributes_without_order_or_labels_are_left_out_with_a_note() -> None:
 
     assert set(section.tables["changes"]["attribute"]) == {"overall", "accurate"}
     assert any("'colour' is not calibrated, because its values are words" in note for note in section.notes)
-    assert any("did not rate 'thorough'" in note for note in section.notes)
+    assert any(
+        "'thorough' is not calibrated, because people did not rate it" in note for note in section.notes
+    )
 
 
 def test_a_juror_with_one_score_a_late_one_and_a_backward_one_are_noted() -> None:
@@ -372,7 +374,7 @@ def test_fewer_groups_than_folds_make_fewer_folds() -> None:
     done = cross_validate(labelled_scores(world, "jury"))
 
     assert done.folds == 3
-    assert any("3 folds instead of 5" in note for note in done.notes)
+    assert any("3 folds are used instead of 5" in note for note in done.notes)
 
 
 def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:

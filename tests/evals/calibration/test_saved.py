@@ -65,7 +65,7 @@ def test_applied_scores_are_the_curves_at_the_jurors_votes(run: Path, calibratio
     scores = applied.scores.set_index(["arm", "case", "attribute"])["value"]
 
     assert scores["lens-jury", "demo-02", "accurate"] == pytest.approx(by_hand, abs=1e-5)
-    assert all("kept as the jury counted" in note for note in applied.notes)
+    assert all("stay as the jury counted" in note for note in applied.notes)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_the_command_fits_keeps_applies_and_prints_one_document(run: Path, tmp_p
         (("RUN",), "give --human RATINGS"),
         (("RUN", "--human", "labels.csv", "--scores", "s.csv"), "--scores needs --apply"),
         (("broken.json",), "can only be applied"),
-        (("RUN", "--human", "few.csv"), "10 in two groups are needed"),
+        (("RUN", "--human", "few.csv"), "10 cases in two groups are needed"),
     ],
 )
 def test_a_mistake_is_two_lines(run: Path, tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:

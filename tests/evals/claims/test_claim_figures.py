@@ -142,6 +142,6 @@ def test_claims_and_words_are_correlated_with_the_mean_of_people() -> None:
     left_out = [stats.pearsonr(np.delete(values, n), np.delete(people, n)).statistic - stats.pearsonr(np.delete(overlaps, n), np.delete(people, n)).statistic for n in range(14)]  # fmt: skip
     error = np.sqrt(13 / 14 * ((left_out - np.mean(left_out)) ** 2).sum())
     assert found.difference.se == pytest.approx(error)
-    assert ("claims follow people better" in found.sentence) == (found.difference.low > 0)
+    assert ("scores from claims agree better with people" in found.sentence) == (found.difference.low > 0)
     (few,) = overlap_comparisons(cards[:3], {})
     assert not few.claims.defined and "fewer than 4 cases" in few.claims.note

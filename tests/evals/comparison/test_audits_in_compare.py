@@ -109,11 +109,11 @@ def test_an_attribute_people_never_rated_and_an_arm_without_overlap_are_no_crash
     parts = {part.name: part for part in compare_evidence(odd, resamples=40).sections}
 
     assert any(
-        words.startswith("late: it judged no case that people call harmful")
+        words.startswith("late: this evaluator judged no case that people call harmful")
         for words in parts["severe"].sentences
     )
     assert any(words.startswith("late: triage cannot be tested") for words in parts["triage"].sentences)
-    assert "not rated by any person, so not compared: accurate" in parts["consistency"].notes
+    assert "attributes not compared, because no person rated them: accurate" in parts["consistency"].notes
 
 
 def test_words_without_an_order_are_said_to_tell_nothing() -> None:

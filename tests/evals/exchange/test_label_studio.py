@@ -117,7 +117,10 @@ def test_what_label_studio_does_not_count_is_counted_and_left_out(tmp_path: Path
         (result("accurate", "choices", ["Good"], start=3, end=9), "about a part of a text"),
         (result("accurate", "labels", ["Good"], start=3, end=9), "about a part of a text"),
         (result("accurate", "rating", True), "no single value"),
-        (result("tree", "taxonomy", [["a", "b"]]), "no single value in an answer of the kind 'taxonomy'"),
+        (
+            result("tree", "taxonomy", [["a", "b"]]),
+            "an answer of the kind 'taxonomy' that has no single value",
+        ),
         ({"type": "choices", "value": {"choices": ["Good"]}}, "without a name or a value"),
         ({"from_name": "accurate", "type": "choices", "value": None}, "without a name or a value"),
     ],

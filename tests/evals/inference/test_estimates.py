@@ -240,7 +240,7 @@ def test_a_slope_needs_labels_drawn_at_random_and_a_number_that_varies(run: Path
         run_estimates(run, people("clear"), slopes=("age",), draw=draw)
     found = run_estimates(run, people("clear"), draw=draw)
     assert only(found).design == "active" and only(found).found.labels_alone.n == 15
-    assert any("25 labelled cases are not in the draw" in note for note in found.notes)
+    assert any("25 labelled cases are left out" in note for note in found.notes)
 
 
 def test_a_stratified_draw_is_weighed_by_how_the_deliberation_it_was_made_by_went(

@@ -157,7 +157,7 @@ def test_designs_of_a_round_robin_and_of_too_little() -> None:
     made = study(long(np.array([list(map(float, row)) for row in BRENNAN])), "x", "final", usd=0.01)
     turn = made.designs[made.designs["design"] == "round robin"].iloc[0]
     assert turn["relative"] == turn["absolute"] < made.designs["relative"].iloc[0]
-    assert turn["usd"] == 0.01 and "jurors would reach 0.8" in made.sentence
+    assert turn["usd"] == 0.01 and "jurors would reach an absolute reliability of 0.8" in made.sentence
     assert "dependable" not in made.sentence and "10 cases, without an interval" in made.sentence
     alone = study(long(np.array([[1.0], [2.0]])), "x", "final")
-    assert "two jurors are needed" in alone.sentence
+    assert "at least two jurors must" in alone.sentence

@@ -90,7 +90,7 @@ def test_the_document_has_its_shape(tmp_path: Path) -> None:
     assert "3 deletions and 4 insertions in 9 reference words of 4 cases" in " ".join(document["sentences"])
     assert found["wer"]["notes"] == {
         "none": "the reference is empty",
-        "um": "the reference is empty after normalisation",
+        "um": "the reference text is empty after normalisation",
     }
     assert "a-z" in found["rouge1"]["notes"]["cjk"]
     assert {metric["direction"] for metric in found.values() if metric["family"] == "edit"} == {"low"}

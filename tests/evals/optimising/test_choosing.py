@@ -196,9 +196,9 @@ def test_words_that_were_there_before_may_stay_and_those_of_a_case_may_not(rubri
 
     assert guard.refusal(given, given) is None
     for copied in ("Fever rose on the second", "He slept WELL, after the", "was the dose right for", "he was much better by"):  # fmt: skip
-        assert "it copies a case" in str(guard.refusal(copied, given))
+        assert "the text copies a case" in str(guard.refusal(copied, given))
     assert guard.refusal("Fever rose on a day.", given) is None, "four words in a row are not five"
-    assert "13 words, and 12 are the most" in str(guard.refusal("a " * 13, given))
+    assert "13 words, and at most 12 are allowed" in str(guard.refusal("a " * 13, given))
     assert guard.refusal("b " * 13, "word " * 13) is None, "as long as the text before it"
     assert "placeholder" in str(guard.refusal("Ask {name}.", "Ask.")) and "is gone" in str(guard.refusal("Ask.", "Ask {name}."))  # fmt: skip
     assert guard.refusal("...", given) == "it is empty"

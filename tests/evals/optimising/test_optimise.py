@@ -142,7 +142,7 @@ def test_no_five_words_of_a_case_come_back(tmp_path: Path) -> None:
     assert all("takes twelve tablets and sleeps" in t.why for t in found.trials if t.state == "refused")
     assert {trial.state for trial in found.trials} == {"first", "refused"}
     # Each refused proposal is sent back once with the reason.
-    assert any("it copies a case" in call.prompt for call in server.calls if call.model == "writer")
+    assert any("the text copies a case" in call.prompt for call in server.calls if call.model == "writer")
 
 
 def test_anchors_are_reworded_level_by_level_by_the_costs_of_the_scale(tmp_path: Path) -> None:

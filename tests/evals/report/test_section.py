@@ -19,14 +19,14 @@ def test_a_sentence_has_the_interval_or_why_there_is_none() -> None:
         np.nan,
         40,
         "kappa",
-        note="no interval: raters depart from their most common value together on 3 of 40 cases",
+        note="no interval: raters depart from their most common value on the same case in only 3 of 40 cases",
     )
     bare = Estimate(0.5, np.nan, np.nan, 40, "kappa", note="approximate")
 
     assert estimate_phrase(known) == "0.500 (0.25 to 0.75)"
     assert (
         estimate_phrase(refused)
-        == "0.500 (no interval: raters depart from their most common value together on 3 of 40 cases)"
+        == "0.500 (no interval: raters depart from their most common value on the same case in only 3 of 40 cases)"
     )
     assert estimate_phrase(bare, "+.2f") == "+0.50 (no interval)"
     assert estimate_phrase(undefined("no case", method="kappa")) == "undefined (no case)"

@@ -127,7 +127,10 @@ def test_the_gate_is_of_both_arms():
 
     shut, unasked = contrast("icc", scores, gate=SQUARED), contrast("icc", scores)
 
-    assert np.isnan(shut.p) and "depart from their most common value together on" in shut.difference.note
+    assert (
+        np.isnan(shut.p)
+        and "depart from their most common value on the same case in only" in shut.difference.note
+    )
     assert shut.difference.value == unasked.difference.value and not np.isnan(unasked.p)
 
 

@@ -102,12 +102,14 @@ def test_too_few_shared_departures_give_no_interval_and_say_so() -> None:
         assert estimate.defined and np.isnan(estimate.low)
         assert (
             estimate.note
-            == "no interval: raters depart from their most common value together on 3 of 40 cases, and 5 are needed"
+            == "no interval: raters depart from their most common value on the same case in only 3 of 40 cases, and 5 are needed"
         )
     for estimate in (gwet_ac(long_table(rows)), percent_agreement(long_table(rows)), mae(long_table(rows))):
         assert estimate.low < estimate.value < estimate.high
     paired = cohen_kappa(long_table(rows))
-    assert "r0 and r2 depart from their most common value together on 0 of 40 cases" in paired.note
+    assert (
+        "r0 and r2 depart from their most common value on the same case in only 0 of 40 cases" in paired.note
+    )
 
 
 def test_a_judge_and_a_mean_each_leave_their_own_commonest_value() -> None:
@@ -216,7 +218,10 @@ def test_without_its_only_shared_case_a_pair_has_no_part_in_the_mean_over_pairs(
 def test_a_matrix_of_words_has_the_gate_too() -> None:
     grid = matrix(long_table([["yes", "yes"]] * 36 + [["no", "no"]] * 4))
 
-    assert "depart from their most common value together on 4 of 40 cases" in fleiss_kappa(grid).note
+    assert (
+        "depart from their most common value on the same case in only 4 of 40 cases"
+        in fleiss_kappa(grid).note
+    )
 
 
 def test_of_cases_that_are_the_same_one_is_left_out_at_a_time() -> None:

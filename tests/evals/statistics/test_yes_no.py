@@ -57,7 +57,9 @@ def test_groups_are_left_out_whole() -> None:
 
     assert paired["f1"].value == alone["f1"].value
     assert paired["f1"].high - paired["f1"].low > alone["f1"].high - alone["f1"].low
-    assert "depart from their most common value together on 3 of 10 groups" in paired["kappa"].note
+    assert (
+        "depart from their most common value on the same case in only 3 of 10 groups" in paired["kappa"].note
+    )
 
 
 def test_what_divides_by_nothing_is_undefined_and_says_why() -> None:

@@ -107,7 +107,7 @@ def test_an_arm_that_never_departs_has_no_interval() -> None:
     found = icc3k_cells(matrix(table), "jackknife")
 
     assert found["icc3k"] == pytest.approx(0) and np.isnan(found["low"])
-    assert "depart from their most common value together on 0 of 12 cases" in str(found["note"])
+    assert "depart from their most common value on the same case in only 0 of 12 cases" in str(found["note"])
 
 
 def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:

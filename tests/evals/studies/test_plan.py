@@ -186,7 +186,7 @@ def test_models_that_litellm_lists_have_their_price_and_others_lead_nowhere(
     assert plan.total.least.usd is not None
     # 0.15 and 0.60 dollars a million, on 24 prompts of some two thousand tokens.
     assert 0.15e-6 * 24 * 1000 < plan.total.least.usd < 0.60e-6 * 24 * 5000
-    assert plan.notes == ("openai/gpt-4o-mini: OPENAI_API_KEY is not set, and will be needed",)
+    assert plan.notes == ("openai/gpt-4o-mini: OPENAI_API_KEY is not set, and the run will need it",)
     with pytest.raises(VenireError, match="'opnai/gpt-4o' names no provider"):
         planned(tmp_path, arms=[{"jury": "single", "model": "opnai/gpt-4o"}])
 
@@ -287,7 +287,9 @@ def test_a_limit_in_dollars_needs_every_price(tmp_path: Path) -> None:
 def test_a_budget_that_may_not_do_is_a_note_and_no_error(tmp_path: Path) -> None:
     plan = planned(tmp_path, grid=grid(protocol="delphi"), budget={"max_calls": 200}, split={"test": 0})
 
-    assert plan.notes == ("max_calls may end the study early; the study can be resumed with a larger budget",)
+    assert plan.notes == (
+        "the limit max_calls may end the study early; you can then resume it with a larger limit",
+    )
 
 
 def test_too_few_groups_to_score_on_are_named_before_anything_is_paid(tmp_path: Path) -> None:

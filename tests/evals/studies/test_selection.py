@@ -475,7 +475,7 @@ def test_the_advice_counts_what_its_own_table_of_noise_has() -> None:
         "the only arm that is not shown to be worse than the best; 2 cheaper arms are shown to be worse"
         in (better.sentences()[0])
     )
-    assert "the best arm, chosen on other cases, does no better on any case" in better.sentences()[0]
+    assert "the best arm, chosen on other cases, is no better on any case" in better.sentences()[0]
 
 
 def test_arms_of_one_kind_leave_it_open_whether_juries_pay() -> None:
@@ -541,7 +541,9 @@ def test_a_juror_who_seldom_answers_is_left_out_by_name() -> None:
     found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=50, rounds=1)
 
     assert "good-1" not in set(found.jurors["juror"])
-    assert found.notes == ("1 juror answered fewer than half of the questions and was left out: good-1.",)
+    assert found.notes == (
+        "Jurors left out, because they answered fewer than half of the questions: good-1.",
+    )
 
 
 def test_the_report_shows_every_figure_and_table(world: Composition, tmp_path: Path) -> None:

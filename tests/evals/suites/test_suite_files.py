@@ -188,7 +188,7 @@ def test_helms_folders_are_read_without_helm() -> None:
         "openai/gpt2": ("exact_match", 0.1111, 9, 1),
     }
     assert found.runs[0].outputs and found.runs[0].prompt_tokens == 6314
-    assert any("the split is not test" in note for note in found.notes)
+    assert any("they are not of the split test" in note for note in found.notes)
 
 
 def helm_run(
