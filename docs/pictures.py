@@ -96,6 +96,9 @@ def photograph(browser: Any, url: str, name: str, size: tuple[int, int], *, dark
     )
     page.goto(url)
     page.wait_for_timeout(1500)
+    while "The record is being read" in page.inner_text("body"):
+        page.reload()
+        page.wait_for_timeout(1500)
     page.screenshot(path=PICTURES / f"{name}.png")
     page.close()
 
