@@ -17,6 +17,8 @@ from venire.agents.juror import Turn
 from venire.agents.orchestrator import Decision, Dispute, Disputes, Finding, Moderation, Silence
 from venire.orchestration.bench import Bench, together
 from venire.orchestration.protocols import orchestrated
+from venire.orchestration.protocols.debate import advocate_label, advocates
+from venire.orchestration.protocols.debate import run as run_debate
 from venire.orchestration.protocols.decompose_verify import _ballot, _batches
 from venire.orchestration.protocols.delphi import _one_round, feedback
 from venire.orchestration.protocols.escalate import Savings, savings, split_on, unsure_of
@@ -309,15 +311,17 @@ def test_a_judge_is_unsure_by_its_spread_its_least_confidence_and_its_silences(
         ({"tolerance": 4}, (1, 5), True),
         ({"quorum": 2}, (1,), False),
         ({}, (1,), False),
+        ({"quorum": 3}, (1, 5), False),
+        ({"quorum": 3}, (1, 5, 5), True),
     ],
 )
 def test_a_panel_is_split_by_its_own_spread(
     fields: dict[str, Any], given: tuple[int, ...], split: bool
 ) -> None:
-    transcript = transcript_of([cast(name, {"x": value}) for name, value in zip("ab", given, strict=False)])
+    transcript = transcript_of([cast(name, {"x": value}) for name, value in zip("abc", given, strict=False)])
 
     assert (
-        list(split_on(transcript, ("x", "y"), jury_of("a", "b", protocol="escalate", **fields)))
+        list(split_on(transcript, ("x", "y"), jury_of("a", "b", "c", protocol="escalate", **fields)))
         == ["x"] * split
     )
 
@@ -333,7 +337,11 @@ def test_what_escalating_saved_is_a_lower_bound() -> None:
     assert (saved(agreed).straight_at_least, saved(disputed).straight_at_least) == (3, 5)
     assert saved(disputed, limits={"max_rounds": 1}).straight_at_least == 4
     assert saved(disputed, tolerance=3).straight_at_least == 3
-    assert ("at least 2 saved" in str(Savings(1, 3)), "no saving" in str(Savings(3, 3))) == (True, True)
+    settled = transcript_of(*[disputed.entries], [cast("c", {"x": 4}, round=2, purpose="revision")])
+    assert saved(settled).straight_at_least == 5, "by the first votes, whatever became of them"
+    parted = transcript_of(*[agreed.entries], [cast("c", {"x": 1}, round=1, purpose="challenge")])
+    assert saved(parted).straight_at_least == 3
+    assert ("saved at least 2" in str(Savings(1, 3)), "no saving" in str(Savings(3, 3))) == (True, True)
 
 
 def test_anonymous_feedback_has_the_distribution_and_the_quartiles() -> None:
@@ -557,7 +565,9 @@ def test_a_consensus_that_is_declared_is_pending_no_more_and_one_that_is_none_st
 
     sitting._orchestrator = Moderator()  # type: ignore[assignment]
     dispute = Dispute(attribute="y", dispute="D.", question="Q?", to=("a",))
-    answer: Moderation | Silence = Moderation((dispute,), ("x", "y"), Receipt(calls=("k",)))
+    # A dispute on what was declared all the same is not put twice.
+    twice = (dispute, dispute.model_copy(update={"attribute": "x", "to": ("b",)}))
+    answer: Moderation | Silence = Moderation(twice, ("x", "y"), Receipt(calls=("k",)))
     ledger = asyncio.run(_moderation(transcript, brief, sitting, ("x", "y"), 2))
     assert (ledger.declared, [(d.attribute, d.to) for d in ledger.disputes]) == (("y",), [("x", ("a", "b"))])
     assert "x" in ledger.note and (ledger.author, ledger.spent.calls, ledger.saw) == (
@@ -630,3 +640,84 @@ def test_where_the_orchestrator_gives_no_ledger_code_asks_everyone_and_says_so(
     )
     assert by_code.saw == own.saw == ("1/a", "1/b")
     assert [dispute.to for dispute in (*by_code.disputes, *own.disputes)] == [("a", "b"), ("a", "b")]
+
+
+def persona(name: str) -> dict[str, Any]:
+    return {"name": name, "version": 1, "attends_to": "x", "voice": "y"}
+
+
+@pytest.mark.parametrize(
+    ("personas", "debate", "sides"),
+    [
+        ((None, None, None), None, {"a": "high", "b": "low"}),
+        ((None, "low-scoring", "high-scoring"), None, {"c": "high", "b": "low"}),
+        # Of two with the same stance, the first; with one stance alone, the first two seats.
+        (("high-scoring", "low-scoring", "high-scoring"), None, {"a": "high", "b": "low"}),
+        ((None, "high-scoring", None), None, {"a": "high", "b": "low"}),
+        ((None, "low-scoring", "high-scoring"), {"high": "b", "low": "a"}, {"b": "high", "a": "low"}),
+    ],
+)
+def test_advocates_are_named_or_known_by_their_stance(
+    personas: tuple[str | None, ...], debate: dict[str, str] | None, sides: dict[str, str]
+) -> None:
+    seats = [{"name": name, "model": "scripted", "persona": stance and persona(stance)} for name, stance in zip("abc", personas, strict=True)]  # fmt: skip
+    jury = Jury.model_validate({"name": "j", "protocol": "debate", "seats": seats, "debate": debate})
+
+    assert advocates(jury) == sides
+
+
+def test_an_advocate_is_known_by_its_side_or_by_the_output_it_argues_for() -> None:
+    scores: Any = SimpleNamespace(rubric=RUBRIC)
+    pair: Any = SimpleNamespace(rubric=RUBRIC.as_pairs())
+
+    assert [advocate_label(scores, side) for side in ("high", "low")] == ["the high-scoring advocate", "the low-scoring advocate"]  # fmt: skip
+    assert [advocate_label(pair, side) for side in ("high", "low")] == ["the advocate for output B", "the advocate for output A"]  # fmt: skip
+
+
+def argued(*rounds: tuple[int, int], rest: int = 3, **fields: Any) -> Transcript:
+    """A debate whose advocates give these scores, one pair a round, and whose other two seats give another."""
+
+    async def argue(self: Any, brief: Any, asked: Any, *, side: str, round: int, **_: Any) -> Turn:
+        pair = rounds[min(round, len(rounds)) - 1]
+        entry = cast(self.name, dict.fromkeys(asked, pair[side == "low"]), round=round, purpose="argument")
+        return Turn(entry.ballot, Receipt())
+
+    async def vote(self: Any, brief: Any, asked: Any, *, round: int, heard: Any) -> Turn:
+        assert {statement.label for statement in heard} == {
+            "the high-scoring advocate",
+            "the low-scoring advocate",
+        }
+        return Turn(cast(self.name, dict.fromkeys(asked, rest), round=round).ballot, Receipt())
+
+    kind = type("Juror", (), {"argue": argue, "vote": vote})
+    names = ("a", "b", "c", "d")
+    sitting = bench(*names, protocol="debate", **fields)
+    for name in names:
+        sitting.jurors[name] = kind()
+        sitting.jurors[name].name = name
+
+    async def silent(*_: Any, **__: Any) -> Silence:
+        return Silence("timeout", "late", Receipt())
+
+    sitting._orchestrator = SimpleNamespace(decide=silent)  # type: ignore[assignment]
+    brief: Any = SimpleNamespace(rubric=RUBRIC, flags=(), first=lambda place: None)
+    return asyncio.run(run_debate(brief, sitting))
+
+
+def test_a_debate_ends_when_its_two_agree_however_many_a_verdict_needs() -> None:
+    agreed = argued((5, 1), (3, 3), quorum=4, limits={"max_rounds": 9})
+    assert agreed.stop is not None and agreed.stop.reason == "consensus" and agreed.rounds == 2
+    assert [entry.speaker for entry in agreed.entries] == ["a", "b", "a", "b", "c", "d"]
+    differing = argued((3, 3), rest=1)
+    assert differing.stop is not None and differing.stop.reason == "complete"
+
+
+def test_the_other_seats_keep_their_turn_and_nobody_argues_past_the_last() -> None:
+    # Eight turns: two rounds of two, and the two that the others have coming, leave one more advocate's turn and no round.
+    ended = argued((5, 1), limits={"max_turns": 8, "max_rounds": 9, "max_stalls": 9})
+
+    assert ended.turns == 8 and ended.stop is not None and ended.stop.limit == "max_turns"
+    assert [entry.speaker for entry in ended.heard[-2:]] == ["c", "d"]
+    assert not ended.abstentions
+    short = argued((5, 1), limits={"max_turns": 1})
+    assert [(entry.speaker, entry.abstention.reason) for entry in short.abstentions] == [("b", "limit"), ("c", "limit"), ("d", "limit")]  # fmt: skip

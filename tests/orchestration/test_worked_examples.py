@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from openai_server import ProviderServer, jury_of
 from server_juries import jury_at
 
-from venire import Case, Limits, Rubric, deliberate_sync
+from venire import Case, Limits, Rubric, deliberate_sync, load_rubric
 from venire.orchestration.worked_examples import ScoredCases, label, worked_examples
 from venire.personas.jury import Jury, load_jury
 from venire.personas.options import Shots
@@ -147,3 +149,70 @@ def test_a_rating_between_two_steps_is_taken_to_the_nearer_legal_one(tmp_path: P
     told = worked_examples(write_pool(tmp_path, rows), rubric, ScoredCases())
 
     assert "accurate 3, thorough 5" in told
+
+
+def test_a_case_is_shown_no_example_of_itself_nor_of_its_group(tmp_path: Path, rubric: Rubric) -> None:
+    drawn = write_pool(tmp_path)
+    among = Shots.model_validate({**drawn.model_dump(), "n": 2, "among": ["e1", "e2", "e3", "e4"]})
+
+    def shown(case: str) -> set[str]:
+        return set(re.findall(r"EXAMPLE-\d", worked_examples(among, rubric, ScoredCases(), case=case)))
+
+    # The first two are of one group.
+    assert shown("e1") == shown("e2") == {"EXAMPLE-3", "EXAMPLE-4"}
+    for case in ("e3", "e4", "elsewhere"):
+        assert len(shown(case)) == 2 and f"EXAMPLE-{case[1]}" not in shown(case)
+    drawn.cases.write_text(
+        "\n".join(json.dumps({"id": f"e{n}", "output": f"EXAMPLE-{n}"}) for n in range(1, 5))
+    )
+    alone = among.model_copy(update={"n": 3, "seed": 1})
+    assert "EXAMPLE-2" not in worked_examples(alone, rubric, ScoredCases(), case="e2"), (
+        "of no group, it is itself"
+    )
+    write_pool(tmp_path)
+    few = among.model_copy(update={"among": ("e1", "e2", "e3")})
+    with pytest.raises(VenireError, match="1 labelled cases of other groups may be shown with e1"):
+        worked_examples(few, rubric, ScoredCases(), case="e1")
+
+
+def test_a_case_without_a_group_keeps_no_other_from_being_shown(tmp_path: Path, rubric: Rubric) -> None:
+    scored = ScoredCases.of([Case(id="x", output="text"), Case(id="y", output="text", group="p9")])
+
+    assert scored.groups == {"p9"} and Case(id="z", output="t") not in scored
+    assert Case(id="x", output="t") in scored and Case(id="z", output="t", group="p9") in scored
+
+
+def test_of_several_rounds_the_last_is_the_label_and_a_second_panel_is_left_out(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    shots = write_pool(tmp_path)
+    lines = ["case,rater,attribute,value,round"]
+    for name in rubric.names:
+        lines += [f"e1,ana,{name},5,2", f"e1,ana,{name},1,1", f"e1,ben,{name},5,1", f"e1,cy,{name},1,1", f"e1,di,{name},1,1"]  # fmt: skip
+    shots.ratings.write_text("\n".join(lines) + "\n")
+    one = shots.model_copy(update={"n": 1, "seed": 77, "without": ("cy", "di")})
+
+    assert "accurate 5, thorough 5" in worked_examples(one, rubric, ScoredCases())
+    assert "accurate 1, thorough 1" in worked_examples(one.model_copy(update={"without": ()}), rubric, ScoredCases())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("votes", "scale_label"),
+    [([4, "not_applicable"], 4), (["not_applicable"], "not_applicable"), ([1, 5], 1), ([1, 2, 5], 2)],
+)
+def test_what_half_of_people_find_does_not_apply_has_the_others_label(
+    votes: list[Any], scale_label: Any
+) -> None:
+    assert label(votes, Scale(level="ordinal", anchors={n: str(n) for n in range(1, 6)})) == scale_label
+
+
+@pytest.mark.parametrize("name", ["p1", "p2", "p3", "p4"])
+def test_an_examples_preference_is_told_under_the_labels_that_are_shown(tmp_path: Path, name: str) -> None:
+    rubric = load_rubric("preference")
+    (tmp_path / "pool.jsonl").write_text(json.dumps({"id": name, "output_a": "NORTH", "output_b": "SOUTH"}))
+    (tmp_path / "labels.csv").write_text(f"case,rater,attribute,value\n{name},ana,preference,1\n")
+    shots = Shots(n=1, cases=tmp_path / "pool.jsonl", ratings=tmp_path / "labels.csv")
+
+    told = worked_examples(shots, rubric, ScoredCases())
+    # People prefer the row's second output, SOUTH, which jurors may know as output A.
+    assert f"preference {1 if told.index('NORTH') < told.index('SOUTH') else -1}" in told

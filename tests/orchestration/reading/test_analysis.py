@@ -41,7 +41,7 @@ from venire.orchestration.reading.analysis import (
     unsupported_quotes,
 )
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.reading.scores import ScoreCounts
+from venire.orchestration.reading.scores import ScoreCounts, histogram
 from venire.orchestration.transcript import Decided, Stop
 from venire.orchestration.verdict import verdict as count_verdict
 
@@ -413,3 +413,27 @@ def test_a_mean_is_of_the_scores_that_were_reached_and_of_nothing_else() -> None
     assert (every.n, every.mean, every.hung, every.abstained) == (2, 2.5, 2, 2)
     assert (x.n, x.mean, x.hung, x.abstained) == (1, 4.0, 1, 1) and (y.n, y.mean, y.hung) == (1, 1.0, 0)
     assert dict(every.counts) == {1: 1, 2: 0, 3: 0, 4: 1, 5: 0} and counts.systems() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "bars"),
+    [((), ""), ((0, 0), "  "), ((1, 0, 8), "▁ █"), ((4, 8), "▄█"), ((1, 1000), "▁█"), ((3,), "█")],
+)
+def test_a_histogram_is_as_high_as_its_counts_and_blank_only_where_there_is_none(
+    counts: tuple[int, ...], bars: str
+) -> None:
+    assert histogram([(value, times) for value, times in enumerate(counts)]) == bars
+
+
+def test_a_preference_has_no_mean_and_what_does_not_apply_is_no_score() -> None:
+    sums = {("j", "", "accurate", what): pair for what, pair in {
+        "4": (2, 0.0), "2.5": (1, 0.0), "reached": (3, 10.5), "not_applicable": (4, 0.0), "hung": (5, 0.0), "abstained": (6, 0.0)}.items()}  # fmt: skip
+    counts = ScoreCounts(sums | {("k", "", "accurate", "reached"): (9, 9.0)})  # type: ignore[arg-type]
+    (found,) = counts.summaries(SimpleNamespace(name="j", rubric=RUBRIC))  # type: ignore[arg-type]
+
+    assert (found.n, found.mean, found.not_applicable, found.hung, found.abstained) == (3, 3.5, 4, 5, 6)
+    assert found.counts == ((1, 0), (2, 0), (2.5, 1), (3, 0), (4, 2), (5, 0)), (
+        "a score between two steps stands there"
+    )
+    (pair,) = counts.summaries(SimpleNamespace(name="j", rubric=RUBRIC.as_pairs()))  # type: ignore[arg-type]
+    assert pair.mean is None

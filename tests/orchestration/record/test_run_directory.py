@@ -14,8 +14,11 @@ import pytest
 from written_transcripts import abstained, cast, transcript_of
 
 from venire import Case, Jury, Rubric, Store, VenireError
-from venire.agents.cost import Cost, Receipt
+from venire.agents.cost import Cost, Price, Receipt
 from venire.agents.model import FailedTry, Message, Reply, Request, Sampling, Usage, digest
+from venire.agents.prompting import PAIR_PROMPTS, PROMPTS
+from venire.orchestration.record import merging as merging_module
+from venire.orchestration.record import reader as reader_module
 from venire.orchestration.record import store as store_module
 from venire.orchestration.record.database import NoRun
 from venire.orchestration.record.manifest import (
@@ -464,6 +467,25 @@ def test_an_arm_is_another_by_what_can_change_an_answer(
     assert manifest_changes(made, made) == []
 
 
+def test_a_manifest_has_everything_that_was_decided(rubric: Rubric) -> None:
+    jury = Jury.model_validate(
+        {"name": "j", "protocol": "panel", "seats": [{"name": "a", "model": "server/a"}]}
+    )
+    prices = {"server/a": Price(prompt=1, completion=2)}
+    made = arm_manifest(rubric, jury, seed=7, scored=ScoredCases(), prices=prices)
+    pairs = arm_manifest(rubric.as_pairs(), jury, seed=7, scored=ScoredCases(), prices={})
+
+    assert (made["seed"], made["prompts"], made["examples"]) == (7, PROMPTS.hash, "")
+    assert Rubric.model_validate(made["rubric"]) == rubric and Jury.model_validate(made["jury"]) == jury
+    assert made["prices"] == {"server/a": {"prompt": 1, "completion": 2, "cached": None}}
+    assert "pair_prompts" not in made and pairs["pair_prompts"] == PAIR_PROMPTS.hash
+    assert made["rubric_hash"] != pairs["rubric_hash"] and "python" in made["made_with"]
+    fields = rubric.model_dump()
+    fields["scales"]["agree5"]["costs"] = {"abstention": -1, **{true: {given: -abs(true - given) for given in range(1, 6)} for true in range(1, 6)}}  # fmt: skip
+    worth = arm_manifest(Rubric.model_validate(fields), jury, seed=7, scored=ScoredCases(), prices=prices)
+    assert worth["rubric"] != made["rubric"] and arm_fingerprint(worth) == arm_fingerprint(made)
+
+
 def test_no_key_in_an_address_is_part_of_what_is_stored_of_an_arm(tmp_path: Path, rubric: Rubric) -> None:
     secret = "https://me:hunter2@h/v1?api_key=swordfish&x=1"
     fields = {
@@ -501,3 +523,82 @@ def test_a_try_that_timed_out_and_was_answered_after_all_is_no_model_out_of_reac
         return [transcript.case for transcript in store.transcripts_without_a_model(arm)]
 
     assert in_run(tmp_path, work) == ["gone"]
+
+
+def test_however_many_deliberations_there_are_each_is_read_once_and_the_latest(
+    tmp_path: Path, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_PAGE", 2)
+    cases = [Case(id=f"c{n}", output="It sings.") for n in range(4)]
+
+    async def write(store: Store) -> None:
+        arm = await sit(store, rubric)
+        for position, case in enumerate(cases):
+            await store.add(arm, case, case_fingerprint(case), heard(case), position=position)
+        changed = cases[1].model_copy(update={"output": "It does not."})
+        first = await store.last_hearing(arm, "c1")
+        assert first is not None
+        await store.add(arm, changed, case_fingerprint(changed), heard(changed, value=1), position=1, follows=first.number)  # fmt: skip
+
+    in_run(tmp_path, write)
+    store = Store.read(tmp_path)
+    try:
+        (arm,) = store.arms()
+        values = {t.case: t.ballots[0].ballot.votes[0].value for t in store.transcripts(arm)}
+        assert values == {"c0": 4, "c1": 1, "c2": 4, "c3": 4} and list(values) == ["c0", "c1", "c2", "c3"]
+        assert [next(store.transcripts(arm, "c1")).ballots[0].ballot.votes[0].value] == [1]
+        assert [each.case for each in store.finished_deliberations(after=0, most=9)] == [
+            "c0",
+            "c2",
+            "c3",
+            "c1",
+        ]
+        assert [each.case for each in store.finished_deliberations(after=1, most=2, last=4)] == ["c2", "c3"]
+        assert (store.heard_cases(arm.id), store.last_finished(), store.case_ids()) == (4, 5, ["c0", "c1", "c2", "c3"])  # fmt: skip
+        assert store.first_numbers() == store.first_numbers(arm) == {"c0": 1, "c1": 2, "c2": 3, "c3": 4}
+        latest, before = store.case("c1"), store.case("c1", case_fingerprint(cases[1]))
+        assert latest is not None and before is not None
+        assert (latest.output, before.output, store.case("z")) == ("It does not.", "It sings.", None)
+        assert store.unfinished_deliberations(9) == [], "nobody writes it"
+    finally:
+        store.release()
+
+
+def test_what_calls_cost_is_summed_since_a_moment_and_an_unknown_price_is_none(tmp_path: Path) -> None:
+    in_run(tmp_path, lambda store: put(store, *REPLIES))
+    with closing(sqlite3.connect(tmp_path / "record.sqlite")) as record:
+        record.execute("UPDATE calls SET made_at = 100 WHERE prompt = 7")
+        record.commit()
+    store = Store.read(tmp_path)
+    try:
+        whole, late = store.cost(), store.cost(since=101)
+        assert (whole.calls, whole.usage, whole.priced, whole.known_usd) == (4, Usage(19, 20, 5), 2, 0.25)
+        assert whole.estimated == 2 and whole.usd is None
+        assert (late.calls, late.usage.prompt, late.estimated) == (3, 12, 1)
+        assert store.cost(since=100).calls == 4
+    finally:
+        store.release()
+
+
+def test_only_what_runs_say_of_their_kind_has_to_be_the_same(
+    tmp_path: Path, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(store: Store) -> None:
+        await store.note(f"batch {store.name}", "{}")
+        store.trace_salt()
+        arm = await sit(store, rubric)
+        for text in ("It sings.", "It does not."):
+            case = CASE.model_copy(update={"output": text})
+            hearing = await store.last_hearing(arm, case.id)
+            await store.add(arm, case, case_fingerprint(case), heard(case), position=0, follows=hearing.number if hearing else 0)  # fmt: skip
+
+    for name in ("x", "y"):
+        in_run(tmp_path / name, write)
+    # Page by page, both forms of a case that was changed are copied.
+    monkeypatch.setattr(merging_module, "_PAGE", 1)
+    merge_runs([tmp_path / "x", tmp_path / "y"], tmp_path / "both")
+    store = Store.read(tmp_path / "both")
+    assert store.facts("batch ") == {} and store.fact("trace_salt") is None
+    assert len(rows(tmp_path / "both", "SELECT * FROM cases")) == 2 and store.last_finished() == 1
+    assert rows(tmp_path / "both", "SELECT DISTINCT cases FROM sittings") == [(1,)]
+    store.release()

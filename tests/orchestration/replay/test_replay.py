@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,12 +21,16 @@ from openai_server import Call, ProviderServer, filled
 from planted_run import SCRIPTS, planted_case, planted_run
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
+from written_transcripts import abstained, cast, transcript_of
 
 from venire import Case, Jury, Rubric, Store, VenireError, replay
 from venire.agents.model import Reply
+from venire.orchestration.reading import side_by_side
 from venire.orchestration.reading.export import verdicts
+from venire.orchestration.reading.side_by_side import AlignedRow, SideBySide
 from venire.orchestration.record import Location
 from venire.orchestration.replay.change import Change, SeatChange, changed_jury, parse_limits
+from venire.orchestration.replay.planning import _legal_value
 from venire.orchestration.replay.replay import (
     LayeredCalls,
     ReplaySession,
@@ -465,3 +470,61 @@ def test_each_seat_is_struck_in_turn(tmp_path: Path, rubric: Rubric) -> None:
     assert seats["a"]["effect"]["value"] == pytest.approx(sum(gaps) / len(gaps))
     assert seats["a"]["effect"]["low"] < seats["a"]["effect"]["value"] < seats["a"]["effect"]["high"]
     assert seats["a"]["credited"] == 0
+
+
+@pytest.mark.parametrize(
+    ("node", "value", "legal"),
+    [
+        ({"enum": [1, 2, 3]}, 2, 2), ({"enum": [1, 2, 3]}, 9, 1), ({"const": "a"}, "b", "a"), ({"type": "string"}, "w", "w"), ({"type": "string"}, None, "as recorded"),
+        ({"type": "number", "minimum": 1}, 4.5, 4.5), ({"type": "number", "minimum": 1}, None, 1), ({"type": "integer"}, None, 0),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, ["b", "z"], ["b"]), ({"type": "array", "items": {"enum": ["a", "b"]}}, ["z"], ["a", "b"]),
+        ({"type": "array", "items": {"type": "string"}}, ["q"], ["q"]), ({"anyOf": [{"enum": [1]}, {"const": "not_applicable"}]}, "not_applicable", "not_applicable"),
+        ({"anyOf": [{"enum": [1]}, {"const": "not_applicable"}]}, None, 1),
+    ],
+)  # fmt: skip
+def test_a_forecast_answers_as_recorded_where_that_is_legal(
+    node: dict[str, Any], value: Any, legal: Any
+) -> None:
+    assert _legal_value(node, value) == legal
+
+
+def test_a_row_differs_by_its_score_or_its_words() -> None:
+    def row(before: str | None, after: str | None, same: bool) -> AlignedRow:
+        return AlignedRow(1, "a", "x", before, after, same)
+
+    assert not row("4", "4", True).differs
+    assert row("4", "4", False).differs and row("4", "5", True).differs and row(None, "5", False).differs
+    assert str(row("4", "4", False)) == "round 1, a, x: 4 for other reasons"
+    assert str(row(None, "5", False)) == "round 1, a, x: nothing became 5"
+
+
+def test_what_was_said_is_aligned_by_round_then_questions_challenges_votes_and_decisions() -> None:
+    def told(value: int) -> Any:
+        transcript = transcript_of(
+            [cast("a", {"x": 5}), cast("b", {"x": 5})],
+            [cast("b", {"x": value}, round=2, purpose="challenge")],
+            [cast("a", {"x": value}, round=2, purpose="revision"), abstained("b", "x", round=2)],
+        )
+        return SimpleNamespace(transcript=transcript, outcomes={}, case="c", arm="j")
+
+    rows = SideBySide("j", "change", told(5), told(4)).rows()
+
+    assert [(row.round, row.who, row.before, row.after) for row in rows] == [
+        (1, "a", "5", "5"), (1, "b", "5", "5"), (2, "b", "5", "4"), (2, "a", "5", "4"),
+        (2, "b", "abstained: unavailable", "abstained: unavailable"),
+    ]  # fmt: skip
+
+
+def test_of_several_controls_beside_a_run_those_written_last_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate(("run", "old", "new", "other")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "record.sqlite").write_text("")
+        os.utime(tmp_path / name / "record.sqlite", (1000 + number, 1000 + number))
+    parents = {"old": "run", "new": "run", "other": "old"}
+    monkeypatch.setattr(side_by_side, "controlled_run", lambda run: tmp_path / parents[run.name] if run.name in parents else None)  # fmt: skip
+
+    assert side_by_side.controls_beside(tmp_path / "run") == tmp_path / "new"
+    assert side_by_side.controls_beside(tmp_path / "new") is None
+    assert side_by_side.controls_beside("postgresql://h/d") is None
