@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -10,11 +11,24 @@ from typing import Any
 
 import pytest
 
-from venire.orchestration.reading.analysis import Census, Flag
+from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
 from venire.orchestration.verdict import Outcome
+from venire.web import index_writer
 from venire.web.charts import bar_figure, flows_figure, leanings_figure, scatter_figure, spread_figure
-from venire.web.index_writer import SCHEMA, _add_sums, _keep_flags, _note, read_to, start_over, transaction
+from venire.web.index_writer import (
+    SCHEMA,
+    IndexWorkers,
+    _add_flags,
+    _add_sums,
+    _keep_flags,
+    _note,
+    read_to,
+    start_over,
+    transaction,
+    write_flag_batch,
+    write_score_batch,
+)
 from venire.web.pages.cases import _score, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words
 from venire.web.pages.frame import Reach, _few, badge
@@ -24,7 +38,14 @@ from venire.web.pages.votes import _kinds as kinds_of
 from venire.web.pages.votes import how, verdict_words
 from venire.web.people import Difference, KeptDifferences
 from venire.web.search import PAGE, SORTS, CaseSearch, Finder, Row
-from venire.web.summaries import flag_groups
+from venire.web.summaries import (
+    FlagBatch,
+    FlaggedDeliberation,
+    ScoreBatch,
+    _read_to,
+    flag_groups,
+    merge_groups,
+)
 
 COLUMNS = ["number", "arm", "arm_name", "case_id", "title", "about", "stop", "rounds", "turns", "tokens", "usd", "seconds", "spread", "hung", "case_group", "system", "cause", "flags", "interest"]  # fmt: skip
 
@@ -215,6 +236,81 @@ def test_sums_are_added_to_and_flags_of_a_kind_kept_once(index: sqlite3.Connecti
     index.execute("UPDATE about SET scored_to = 9")
     start_over(index)
     assert read_to(index) == (0, 0) and index.execute("SELECT count(*) FROM deliberations").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("workers", "after", "last", "size"), [(2, 0, 10, 3), (1, 4, 5, 3), (3, 0, 9, 3), (2, 7, 7, 3)]
+)
+def test_workers_are_asked_for_every_deliberation_once_and_answered_in_order(
+    monkeypatch: pytest.MonkeyPatch, workers: int, after: int, last: int, size: int
+) -> None:
+    questions: dict[int, list[Any]] = {number: [] for number in range(workers)}
+    monkeypatch.setattr(index_writer, "_tell", lambda worker, asked: questions[worker].append(asked))
+    monkeypatch.setattr(index_writer, "_answer", lambda worker: questions[worker].pop(0)[1:])
+    pool = object.__new__(IndexWorkers)
+    pool._processes = list(range(workers))  # type: ignore[arg-type]
+    spans: list[Any] = list(pool.scores(after, last, size))
+
+    assert [number for start, end, _ in spans for number in range(start, end)] == list(range(after, last))
+    assert all(most == size and end - start <= size for start, end, most in spans)
+
+
+def test_a_batch_that_is_not_full_has_read_all_and_of_a_kind_the_weightiest_is_told() -> None:
+    fresh: Any = [SimpleNamespace(number=3), SimpleNamespace(number=6)]
+
+    assert (_read_to(fresh, 9, 2), _read_to(fresh, 9, 3), _read_to([], 9, 2)) == (6, 9, 9)
+    heavy, light = (flag_groups([flag("hung", weight, name)]) for weight, name in ((3, "x"), (1, "y")))
+    for order in ((*heavy, *light), (*light, *heavy)):
+        (merged,) = merge_groups(order)
+        assert (merged.weight, merged.attribute, sorted(merged.weights)) == (3, "x", ["1", "3"])
+        assert sorted(merged.attributes.split()) == ["x", "y"]
+
+
+def test_a_batch_is_written_only_where_the_last_one_ended(index: sqlite3.Connection) -> None:
+    def flags(after: int, to: int) -> bool:
+        return write_flag_batch(index, {}, FlagBatch(after, to, [], {}))
+
+    def scores(after: int, to: int) -> bool:
+        return write_score_batch(index, ScoreBatch(after, to, [], {}))
+
+    for write in (flags, scores):
+        assert [write(5, 9), write(0, 3), write(0, 3), write(2, 9), write(3, 4)] == [
+            False,
+            True,
+            False,
+            False,
+            True,
+        ]
+    assert read_to(index) == (4, 4)
+
+
+def test_two_arms_are_alike_within_less_than_half_a_step_and_each_contrast_is_noted_once(
+    index: sqlite3.Connection,
+) -> None:
+    for number, values in ((1, (4.0, 4.0, 5, None)), (2, (4.4, 4.5, 3, 3))):
+        add(index, number, arm=number, arm_name=f"arm{number}", case_id="c", flags=0)
+        for name, value in zip("wxyz", values, strict=True):
+            row = (
+                number,
+                name,
+                "reached" if value else "hung",
+                None if value is None else str(value),
+                "mean",
+                value,
+            )
+            index.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", row)
+    agreement = InstantAgreement("y", 5, ("a", "b"), ("1/a", "1/b"), "unchallenged", 0, 0)
+    index.execute("INSERT INTO agreements VALUES (1, ?)", (json.dumps(agreement._asdict()),))
+    sums: dict[int, Any] = {2: {}}
+    summary = FlaggedDeliberation(2, 2, "arm2", "c", "words", (), ())
+    arms: Any = {number: SimpleNamespace(id=number, name=f"arm{number}") for number in (1, 2)}
+    _add_flags(index, summary, arms, sums)
+
+    assert sums[2]["alike", "arm1", ""] == (3, 1), "of what both reached"
+    assert sums[1] == {("flagged", "contradicted", ""): (1, 0.0)}
+    assert [flagged.number for flagged in Finder(index, [1, 2]).find(CaseSearch(flag="contradicted"))[0]] == [
+        1
+    ]
 
 
 def flag(kind: str, weight: int, attribute: str) -> Flag:
