@@ -24,9 +24,12 @@ _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
     (re.compile(r"([^:]+):([^:]+)"), 0),
     (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
     (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
+    (re.compile(r"(.+)['’]s +(.+)"), 0),
+    (re.compile(r"(.+) +(?:by|von|par|por) +(.+)"), 1),
     (re.compile(r"([^_.]+)[_.]([^_.]+)"), None),
     (re.compile(r"(.+?) +((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+)"), 1),
     (re.compile(r"((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+) +(.+)"), 0),
+    (re.compile(r"(.+) ((?:[A-Z]\. ?){2,3})"), 1),
     (re.compile(r"(.+)[ _.-]+((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)", re.IGNORECASE), 1),
     (re.compile(r"((?:r|rater|reviewer|annotator|expert|judge)[ _.-]?\d+)[ _.-]+(.+)", re.IGNORECASE), 0),
 )
@@ -38,6 +41,10 @@ _PERSON = re.compile(
 )
 _NOUN = re.compile(r"(ness|ility|ivity|tion|sion|ment|acy|ism|heit|keit|ung|tat|dade|cao|cion)$")
 """How nouns for qualities end, and names of people do not."""
+_ADJECTIVE = re.compile(r"(ing|al|ful|ous|ive|able|ible|ic|ant|ent|ate|ed|lich|ig|isch)$")
+_NAME = re.compile(r"[^\W\d_]+|[A-Z]\. ?[^\W\d_]+|[A-Z][^\W\d_]+ [A-Z][^\W\d_]+")
+"""A word that may be a person's name, with the initial or the first name before it."""
+_TWO_WORDS = re.compile(r"(.+) (\S+)")
 OVERALL = "overall quality"
 """What is scored where columns are named by people alone."""
 
@@ -200,11 +207,21 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
                 name: (part[side], part[1 - side] + name[len(without_scale(name)) :])
                 for name, part in parts.items()
             }
+    words = _parts(names, _TWO_WORDS)
+    sides = [{plain_name(part[side]) for part in words.values()} for side in (0, 1)]
+    rated = [[QUALITY.search(part) is not None for part in side] for side in sides]
+    for person in (0, 1):
+        subject = 1 - person
+        if _is_grid(words) and min(map(len, sides)) > 1 and all(rated[subject]) and not any(rated[person]):
+            return {
+                name: (part[person], part[subject] + name[len(without_scale(name)) :])
+                for name, part in words.items()
+            }
     return {}
 
 
-def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
-    """Columns of scores in two parts of which either may be the person's."""
+def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Columns of scores in two parts of which either may be the person's; or, with an empty second part, named by words that may be people's names."""
     for form, usual in _BY_PERSON:
         parts = _parts(names, form)
         if _is_grid(parts) and _person_side(parts, usual) is None:
@@ -212,24 +229,25 @@ def unclear_persons(names: Sequence[str]) -> tuple[str, ...]:
             varied = [side for side in sides if len(side) > 1]
             known = any(QUALITY.search(part) for side in varied for part in side)
             if not known or (usual is None and len(varied) > 1):
-                return tuple(parts)
+                return parts
     names = without_aggregates(names)
-    words = _parts(names, re.compile(r"(.+) (\S+)"))
+    words = _parts(names, _TWO_WORDS)
     heads, tails = ({plain_name(part[side]) for part in words.values()} for side in (0, 1))
     rated = [[QUALITY.search(part) is not None for part in side] for side in (heads, tails)]
     if _is_grid(words) and any(
         len(people) > 1 and all(subject) and not any(person)
         for people, subject, person in ((heads, rated[1], rated[0]), (tails, rated[0], rated[1]))
     ):
-        return tuple(words)
-    if len(names) > 1 and all(re.fullmatch(r"[^\W\d_]+", name) and name[0].isupper() for name in names):
-        known = any(QUALITY.search(plain_name(name)) or _NOUN.search(plain_name(name)) for name in names)
-        return () if known else tuple(names)
+        return words
+    if len(names) > 1 and all(map(_NAME.fullmatch, names)):
+        plain = [*map(plain_name, names)]
+        known = any(QUALITY.search(name) or _NOUN.search(name) for name in plain)
+        return {} if known or all(map(_ADJECTIVE.search, plain)) else {name: (name, "") for name in names}
     numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
     return (
-        tuple(numbered)
+        numbered
         if _is_grid(numbered) and all(QUALITY.search(plain_name(head)) for head, _ in numbered.values())
-        else ()
+        else {}
     )
 
 
@@ -254,7 +272,9 @@ def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int
         return 0 if named[0] else 1
     rated = [any(map(QUALITY.search, map(plain_name, side))) for side in sides]
     if all(rated):
-        return None
+        rated = [all(map(QUALITY.search, map(plain_name, side))) for side in sides]
+        if rated[0] == rated[1]:
+            return None
     person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual
     if person is None and min(map(len, sides)) == 1 and not any(rated):
         return None

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, get_args
 
-from .sheet_scores import MEASURED, QUALITY, is_form_status, is_scores, plain_name, without_scale
+from .sheet_scores import (
+    COUNTED,
+    MEASURED,
+    QUALITY,
+    is_form_status,
+    is_graded,
+    is_scores,
+    is_yes_no,
+    plain_name,
+    without_scale,
+)
+from .sheet_texts import are_texts, free_texts, guess_texts, is_code, text_kind
 
 Role = Literal[
     "id",
@@ -45,53 +56,21 @@ MEANING: Mapping[Role, str] = {
 NAMES: Mapping[Role, str] = {
     "id": "case|id|case id|case no|case number|record id|note id|item|item id|nr|no|number|key|uid|uuid|ref|ticket|sample|fall|fallnummer|fall nr|"
     "fall id|lfd nr|aktenzeichen|kennung|cas|numero|identifiant|codigo|code|caso|numero de caso|id caso",
-    "output": "output|summary|ai summary|answer|response|reply|completion|generated text|generated summary|model output|candidate|draft|"
-    "generated note|ai note|translation|paraphrase|zusammenfassung|antwort|ausgabe|entwurf|ubersetzung|resume|reponse|sortie|traduction|"
-    "resumen|respuesta|salida|traduccion|resumo|resposta|saida|traducao",
-    "source": "source|sources|patient notes|clinical notes|progress notes|transcript|conversation|document|context|input|original|"
-    "chart|source text|source note|passage|article|dialogue|dialog|findings|quelle|quelltext|ausgangstext|originaltext|transkript|gesprach|"
-    "dokument|artikel|original text|texte source|texte original|compte rendu|texto original|notes cliniques|transcription|fuente|texto fuente|"
-    "texto de origen|transcripcion|conversacion|dialogo|documento|articulo|fonte|texto fonte|texto de origem|transcricao|artigo",
-    "reference": "reference|gold|gold standard|expected|expected output|ideal|target|human summary|reference summary|ground truth|"
-    "referenz|musterantwort|musterlosung|reponse attendue|referencia",
-    "question": "question|prompt|query|task|instruction|instructions|request|asked|inquiry|user message|user input|customer message|frage|aufgabe|anfrage|consigne|pregunta|tarea|pergunta|tarefa",
     "audience": "audience|readers|for whom|zielgruppe|publico",
     "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject|"
     "gruppe|patientin|groupe|grupo|paciente",
-    "system": "system|model|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
+    "system": "system|model|llm|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
-    "rater": "rater|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
-    "arzt|arztin|arztin arzt|evaluateur|evaluatrice|annotateur|juge|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
+    "rater": "rater|who|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
+    "arzt|arztin|arztin arzt|evaluateur|evaluatrice|relecteur|relectrice|correcteur|correctrice|examinateur|annotateur|juge|korrektor|lektor|expert|experte|linguist|marker|examiner|checker|teacher|tutor|nurse|physician|experto|experta|corrector|especialista|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
-_ENDINGS: Sequence[tuple[str, Role]] = sorted(
-    (
-        (name, role)
-        for role in ("output", "source", "reference", "question")
-        for name in NAMES[role].split("|")
-    ),
-    key=lambda each: -len(each[0]),
-)
-"""Names of texts with which a longer name may end, such as `AI discharge summary`; the longest first."""
-_EITHER = (
-    "note|notes|letter|report|text|record|message|email|story|brief|bericht|notiz|notizen|befund|texte|lettre|rapport|texto|carta|informe|"
-    "nota|notas|relatorio"
-)
-"""Names of texts that are judged where no other is, and else what the judged text was made from."""
-_NOTES = ("note", "notes", "notizen", "notas")
-_MADE = re.compile(
-    r"\b(ai|generated|gpt|chatgpt|llm|model|bots?|chatbot|assistant|candidate|draft|machine|mt|predicted|ki|ia|entwurf|genere|generado|gerado)\b"
-)
-"""Words in the name of a text that a system wrote."""
-_FEMININE = re.compile(r"\((?:a|e|in|trice)\)|[/:*]in\b")
+_FEMININE = re.compile(r"\((?:a|e|in|ne|trice)\)|[/:*]in\b")
 """What stands behind `Avaliador(a)` or `Gutachter/in`."""
-_HEAD = re.compile(r" (?:of|for|to|from|by|des|der|du|de|do|da|von|vom) ")
-_COMPOUNDS: Sequence[tuple[str, Role]] = (
-    ("frage", "question"),
-    ("antwort", "output"),
-    ("zusammenfassung", "output"),
+_RATED_BY = re.compile(
+    r"\b(rated|scored|graded|marked|checked|assessed|evaluated|reviewed|judged|annotated|coded|corrected|bewertet|beurteilt|gepruft|geprueft|korrigiert|"
+    r"evaluee?|notee?|relue?|corrigee?|evaluad[oa]|revisad[oa]|puntuad[oa]|calificad[oa]|corregid[oa]|avaliad[oa]|corrigid[oa]) (by|von|durch|par|por)\b|"
+    r"^(your|rater s|reviewer s) name$"
 )
-_COMPOUND = re.compile(r"(brief|bericht|text|notiz|befund|protokoll)$")
-_KNOWN_GOOD = re.compile(r"\b(reference|gold|expected|ideal|ground truth|target|referenz|referencia)\b")
 _ID_ENDINGS = ("id", "no", "nr", "number", "code", "key")
 _SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
     ("rater", ("rater", "reviewer", "annotator", "evaluator", "assessor", "grader", "initials", "username")),
@@ -103,17 +82,16 @@ AGGREGATE = re.compile(
     r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
 )
 """What stands in a person's place over scores worked out from the others, or before a row of them."""
-_TEXT = 20
-"""Characters of a cell, on average, from which on a column holds texts."""
-_TEXT_ROLES: tuple[Role, ...] = ("output", "source", "reference", "question")
-_COMMENT = re.compile(
-    r"\b(comments?|remarks?|rationale|reason(s|ing)?|feedback|explanations?|justification|why|kommentare?|bemerkung(en)?|anmerkung(en)?|begrundung|"
-    r"commentaires?|remarques?|comentarios?|observaciones|observacoes|justificacion|justificativa)\b|"
-    r"\b(rater|reviewer|annotator|evaluator|assessor|judge)s?\b.*\bnotes?\b"
-)
+_TITLED = re.compile(r"(dr|prof|mr|mrs|ms|mme|frau|herr|sra?|dra)\b\.?\s|[^@\s]+@[^@\s]+$", re.IGNORECASE)
+"""How a person's name with a title begins; or an address."""
+_NAMED = re.compile(r"[A-Z][^\W\d_]+( [A-Z][^\W\d_]+){0,2}|([A-Z]\.? ?){2,3}")
+"""A name or initials, by their capitals."""
+_BY = re.compile(r"\b(by|von|durch|par|por|initials|signature|kurzel|unterschrift)$")
+_MARKS = re.compile(r"( ?[A-F][+-]?)+|( ?[^\w\s]{1,5})+|(?=(.* )?[-−]\d)[-−+]?\d( [-−+]?\d)*")
+"""A school's grades, stars or ticks, or small numbers of which some are below zero, with spaces between them."""
+_ATTRIBUTE = "attribute|criterion|criteria|dimension|aspect|metric|kriterium|merkmal|aspekt|critere|criterio|aspecto|atributo"
+"""Names of a column that says what each row's score is of."""
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
-_CODE = re.compile(r"https?://\S+|\S+@\S+|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.{0,24}|[\w-]*\d[\w-]*")
-"""A date, an address or a key: long, but no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,74 +120,59 @@ def guess_columns(
 ) -> SheetColumns:
     """What each column seems to hold; columns named as one of `attributes` hold ratings.
 
-    No column is the output where `competing_texts` names several.
+    Where `competing_texts` names several, the first of them is the output.
     """
-    roles: dict[str, Role] = {}
-    cells = {column: [row.get(column, "").strip() for row in rows] for column in columns}
-    for column in columns:
-        if attribute_name(column) in attributes:
-            roles[column] = "rating"
+    cells = _cells(columns, rows)
+    roles: dict[str, Role] = {c: "rating" for c in columns if attribute_name(c) in attributes}
     for role in NAMES:
-        match = column_named(role, [column for column in columns if column not in roles])
-        if match and role not in (*_TEXT_ROLES, "id") and not _is_text(cells[match], 3 * _TEXT):
+        match = column_named(role, [c for c in columns if c not in roles])
+        if match and role != "id" and not (are_texts(cells[match], 60) or _are_sentences(cells[match])):
             roles[match] = role
-    roles |= _guess_texts({column: cells[column] for column in columns if column not in roles})
-    texts = next((cells[column] for column, role in roles.items() if role == "output"), [])
-    system = next((cells[column] for column, role in roles.items() if role == "system"), [""] * len(rows))
-    free = [name for name in columns if name not in roles]
-    if key := _guess_id(free, cells, texts, system):
-        roles[key] = "id"
+    scored = [c for c in _score_columns(cells) if c not in roles]
+    roles |= guess_texts({c: cells[c] for c in columns if c not in roles}, scored).roles
+    texts = next((cells[c] for c, role in roles.items() if role == "output"), [])
+    systems = next((cells[c] for c, role in roles.items() if role == "system"), [""] * len(rows))
+    short = [c for c in columns if not (are_texts(cells[c]) or _are_dates(cells[c]))]
+    if key := _guess_id([c for c in short if c not in roles], cells, texts, systems):
+        raters = next((cells[c] for c, role in roles.items() if role == "rater"), [])
+        by_rater = len(set(zip(texts, raters, strict=False))) == len(rows) > len(set(texts))
+        if not (by_rater and len(set(cells[key])) == len(rows)):  # Else it counts the ratings, not the texts.
+            roles[key] = "id"
     for role, endings in _SHORT_ENDINGS:
-        free = [name for name in columns if name not in roles and not _is_text(cells[name])]
+        free = [c for c in short if c not in roles]
         if role not in roles.values() and (
             match := next((c for c in free if _ends_with(c, endings) and _recurs(cells[c])), None)
         ):
             roles[match] = role
-    if "id" not in roles.values() and columns:
-        group, first = next((c for c in columns if roles.get(c) == "group"), None), columns[0]
-        if group is not None and _ends_with(group, ("id",)) and _tells_apart(cells[group], texts):
-            roles[group] = "id"
-        elif first not in roles and (
-            _counts_rows(first, cells[first]) or _names_rows(first, cells[first], texts)
-        ):
-            roles[first] = "id"
+    judged = next((columns.index(c) for c, role in roles.items() if role == "output"), len(columns))
+    before = [c for c in short if columns.index(c) < judged]
+    if "id" not in roles.values() and (key := _first_key(before, roles, cells, texts)):
+        roles[key] = "id"
+    if "rater" not in roles.values() and (
+        match := _guess_rater([c for c in short if c not in roles], cells, texts, scored)
+    ):
+        roles[match] = "rater"
     if not attributes:
-        scored = [
-            c for c in columns
-            if c not in roles and is_scores(c, cells[c]) and not _is_key(c) and not is_form_status(c, cells[c])
-        ]  # fmt: skip
-        rater = next((cells[column] for column, role in roles.items() if role == "rater"), [])
-        scored = [c for c in scored if not _is_of_raters(c, cells[c], rater)]
-        roles |= dict.fromkeys(without_aggregates(scored), "rating")
-    return SheetColumns({column: roles.get(column, "kept") for column in columns})
+        rater = next((cells[c] for c, role in roles.items() if role == "rater"), [])
+        scores = [c for c in scored if c not in roles and not _is_of_raters(c, cells[c], rater)]
+        roles |= dict.fromkeys(_behind_text(without_aggregates(scores), columns, roles), "rating")
+    return SheetColumns({c: roles.get(c, "kept") for c in columns})
 
 
-def _guess_texts(cells: Mapping[str, Sequence[str]]) -> dict[str, Role]:
-    """The roles of texts: by their names, where a note or letter beside a summary is its source; a sheet's only text is judged."""
-    scored = [column for column in cells if is_scores(column, cells[column]) and not _is_key(column)]
-    behind = list(cells)[list(cells).index(scored[0]) :] if scored else []
-    """Notes behind scores are a rater's."""
-    kinds = {
-        column: _text_kind(column)
-        for column in cells
-        if not is_scores(column, cells[column]) and not (column in behind and plain_name(column) in _NOTES)
-    }
-    long = [column for column in kinds if _is_text(cells[column]) and not _COMMENT.search(plain_name(column))]
-    named = [column for column, kind in kinds.items() if kind and (column in long or _is_exact(column))]
-    by_kind = {
-        kind: sorted((c for c in named if kinds[c] == kind), key=lambda c: not _is_exact(c))
-        for kind in (*_TEXT_ROLES, "either")
-    }
-    unknown = sorted((c for c in long if kinds[c] is None), key=lambda c: -sum(map(len, cells[c])))
-    others = [c for c in named if kinds[c] not in ("output", "either")]
-    short = sorted((c for c in kinds if any(cells[c])), key=lambda c: -sum(map(len, cells[c])))
-    judged = (*by_kind["output"], *by_kind["either"], *unknown, *(others if len(others) == 1 else ()))
-    judged = judged or (() if others else tuple(short[:1]))
-    roles: dict[str, Role] = dict.fromkeys(by_kind["source"], "source")
-    roles |= {by_kind[role][0]: role for role in ("reference", "question") if by_kind[role]}
-    if by_kind["output"] and not by_kind["source"]:
-        roles |= dict.fromkeys(by_kind["either"], "source")
-    return {**roles, **dict.fromkeys(judged[:1], "output")}
+def _cells(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    return {column: [row.get(column, "").strip() for row in rows] for column in columns}
+
+
+def _score_columns(cells: Mapping[str, Sequence[str]]) -> list[str]:
+    """The columns of scores; neither keys nor a form's status."""
+    return [c for c in cells if is_scores(c, cells[c]) and not _is_key(c) and not is_form_status(c, cells[c])]
+
+
+def _behind_text(scores: Sequence[str], columns: Sequence[str], roles: Mapping[str, Role]) -> list[str]:
+    """The columns of scores without small numbers before the judged text, such as a level or a ward, unless they are all or named as a quality."""
+    judged = next((columns.index(c) for c, role in roles.items() if role == "output"), -1)
+    behind = [c for c in scores if columns.index(c) > judged or QUALITY.search(plain_name(c))]
+    return behind or list(scores)
 
 
 def _guess_id(
@@ -230,41 +193,108 @@ def _guess_id(
     return next(iter((*matches, *exact, *apart)), None)
 
 
+def _first_key(
+    short: Sequence[str], roles: Mapping[str, Role], cells: Mapping[str, Sequence[str]], texts: Sequence[str]
+) -> str | None:
+    """Where no name tells the ids: what names the groups, if each has one text; or the first column that counts or names the texts."""
+    group = next((c for c in short if roles.get(c) == "group"), None)
+    if group is not None and _tells_apart(cells[group], texts):
+        return group
+    return next(
+        (
+            c
+            for c in short
+            if c not in roles and (_counts_rows(c, cells[c]) or _names_texts(c, cells[c], texts))
+        ),
+        None,
+    )
+
+
+def _guess_rater(
+    free: Sequence[str], cells: Mapping[str, Sequence[str]], texts: Sequence[str], scored: Sequence[str]
+) -> str | None:
+    """The column of raters: one that says who rated, or the only one of short words that tells apart the rows of one text (and attribute)."""
+    named = [c for c in free if _RATED_BY.search(plain_name(c)) and c not in scored]
+    if named or not texts or len(set(texts)) == len(texts):
+        return next(iter(named), None)
+    subject = attribute_column([c for c in free if c not in scored], cells)
+    subjects = cells[subject] if subject else [""] * len(texts)
+    telling = [
+        c for c in free
+        if c not in (subject, *scored) and _recurs(cells[c]) and not is_code(cells[c])
+        and len(set(zip(texts, subjects, cells[c], strict=True))) == len(texts)
+    ]  # fmt: skip
+    return telling[0] if len(telling) == 1 else None
+
+
+def attribute_column(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str | None:
+    """The column that says what each row's score is of: by its name, or because it holds names of qualities, each in several rows."""
+    named = [c for c in columns if plain_name(c) in _ATTRIBUTE.split("|")]
+    qualities = [
+        c for c in columns
+        if 1 < len(names := set(filter(None, map(plain_name, cells[c])))) < len(cells[c]) / 2
+        and 2 * sum(QUALITY.search(name) is not None for name in names) >= len(names)
+    ]  # fmt: skip
+    matches = named or qualities
+    return matches[0] if len(matches) == 1 else None
+
+
 def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """The columns of texts any of which may be the one that is judged; none where the names tell."""
-    output = columns.one("output")
-    if output is None or plain_name(output) in ("output", "ai summary", "model output", "generated text"):
-        return ()
-    rivals = ("output",) if _text_kind(output) == "output" else (None, "either")
-    texts = [name for name in _free_texts(columns, rows) if name == output or _text_kind(name) in rivals]
-    return tuple(texts) if len(texts) > 1 else ()
+    """The columns of texts any of which may be the one that is judged; none where names or places tell."""
+    cells = _cells(columns.roles, rows)
+    free = {c: cells[c] for c, role in columns.roles.items() if role in ("output", "kept", "rating")}
+    candidates = guess_texts(
+        free, [c for c in _score_columns(free) if columns.roles[c] == "rating"]
+    ).candidates
+    return candidates if len(candidates) > 1 else ()
 
 
-def unplaced_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """Columns of texts whose names say nothing, in a sheet without a source: jurors may have to see them, or must not."""
-    if columns.of("source"):
+def texts_by_place(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """The sources and questions that only their place before the judged text tells."""
+    cells = _cells(columns.roles, rows)
+    by_place = guess_texts(cells, columns.of("rating")).by_place
+    return tuple(c for c in by_place if columns.roles[c] in ("source", "question"))
+
+
+def unplaced_people(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Columns of short words, each in several rows, that may name who rated: they stand between the judged text and the scores, or hold names
+    behind it, or are named or titled so."""
+    output, scores = columns.one("output"), columns.of("rating")
+    if output is None or not scores or columns.one("rater") is not None:
         return ()
+    names, cells = list(columns.roles), _cells(columns.roles, rows)
+    behind = names[names.index(output) :]
+    between = behind[: behind.index(scores[0])] if scores[0] in behind else []
     return tuple(
-        name for name in _free_texts(columns, rows, least=2 * _TEXT)
-        if columns.roles[name] == "kept" and _text_kind(name) is None
+        c for c in columns.of("kept")
+        if not (are_texts(cells[c]) or is_code(cells[c]) or _are_dates(cells[c]) or is_yes_no(cells[c]) or is_graded(cells[c]))
+        and _recurs(cells[c])
+        and (
+            c in between
+            or _BY.search(plain_name(c))
+            or all(_TITLED.match(cell) for cell in cells[c] if cell)
+            or (c in behind and all(_NAMED.fullmatch(cell) for cell in cells[c] if cell))
+        )
     )  # fmt: skip
 
 
-def _free_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]], least: int = _TEXT) -> list[str]:
-    """The judged text, and those that have no role and are no comments."""
-    return [
-        name for name, role in columns.roles.items()
-        if role in ("output", "kept") and _is_text([row.get(name, "").strip() for row in rows], least)
-        and not _COMMENT.search(plain_name(name))
-    ]  # fmt: skip
+def unplaced_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Columns of texts of which neither name nor place tells what they are: jurors may have to see them, or must not."""
+    cells = _cells(columns.roles, rows)
+    return tuple(c for c in free_texts(cells, columns.of("rating")) if columns.roles[c] == "kept")
 
 
 def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """Columns named as a quality, or as a level of a scale, whose cells are filled and no score that can be read."""
+    """Columns named as a quality, or as a level of a scale, or of words and marks of a scale, whose cells are filled and no score that can be read."""
 
     def seems_scored(column: str) -> bool:
         name, cells = plain_name(column), [row.get(column, "").strip() for row in rows]
-        if not any(cells) or _is_text(cells) or _COMMENT.search(name) or is_form_status(column, cells):
+        if (
+            not any(cells)
+            or are_texts(cells)
+            or text_kind(column) == "comment"
+            or is_form_status(column, cells)
+        ):
             return False
         if _is_key(column) or MEASURED.search(name) or (_is_aggregate(column) and columns.of("rating")):
             return False
@@ -272,9 +302,31 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             re.fullmatch(r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?", cell) for cell in cells
         ):
             return False
-        return QUALITY.search(name) is not None or name.isdigit()
+        filled = list(filter(None, cells))
+        is_marked = len(set(filled)) > 1 and _MARKS.fullmatch(" ".join(filled)) is not None
+        is_behind = output is not None and names.index(column) > names.index(output)
+        is_slider = (
+            not COUNTED.search(name) and is_scores(f"{column} score", cells) and not is_scores(column, cells)
+        )
+        return (
+            bool(QUALITY.search(name)) or name.isdigit() or is_graded(cells)
+            or (is_behind and (is_marked or (is_slider and not is_yes_no(cells))))
+        )  # fmt: skip
 
+    names, output = list(columns.roles), columns.one("output")
     return tuple(filter(seems_scored, columns.of("kept")))
+
+
+def yes_no_answers(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Columns of yes and no behind the judged text whose names do not tell whether they are scores."""
+    names = list(columns.roles)
+    behind = names[names.index(output) + 1 :] if (output := columns.one("output")) else []
+    cells = _cells(behind, rows)
+    return tuple(
+        c
+        for c in behind
+        if columns.roles[c] == "kept" and is_yes_no(cells[c]) and is_scores(f"{c}?", cells[c])
+    )
 
 
 def column_named(role: Role, columns: Sequence[str]) -> str | None:
@@ -312,34 +364,6 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _text_kind(column: str) -> Role | Literal["either"] | None:
-    """What a column of texts holds by its name; None where that does not tell. Of `Summary of the talk` or `Source (EN)` the first part tells."""
-    whole = plain_name(column)
-    name = _HEAD.split(plain_name(column.partition("(")[0]) or whole)[0]
-    if name in _EITHER.split("|"):
-        return "output" if _MADE.search(whole) else "either"
-    exact = next((role for spelling, role in _ENDINGS if spelling == name), None)
-    if exact or _KNOWN_GOOD.search(whole):
-        return exact or "reference"
-    ending = next((role for spelling, role in _ENDINGS if name.endswith(f" {spelling}")), None)
-    if ending is None and _MADE.search(whole):
-        return "output"
-    start = next((role for spelling, role in _ENDINGS if name.startswith(f"{spelling} ")), None)
-    if ending or start:
-        return ending or start
-    if compound := next((role for end, role in _COMPOUNDS if name.endswith(end)), None):
-        return compound
-    words = _EITHER.split("|")
-    return (
-        "either" if {name.split(" ")[0], name.split(" ")[-1]} & set(words) or _COMPOUND.search(name) else None
-    )
-
-
-def _is_exact(column: str) -> bool:
-    name = plain_name(column)
-    return name in _EITHER.split("|") or any(name == spelling for spelling, _ in _ENDINGS)
-
-
 def _ends_with(column: str, words: Sequence[str]) -> bool:
     return plain_name(column).rpartition(" ")[2] in words
 
@@ -368,14 +392,22 @@ def _is_of_raters(column: str, cells: Sequence[str], raters: Sequence[str]) -> b
     return 1 < len(people) == len(pairs) < len(cells) / 2 and not QUALITY.search(plain_name(column))
 
 
-def _names_rows(column: str, cells: Sequence[str], texts: Sequence[str]) -> bool:
-    """Whether each cell is a short name of its own, as in a first column."""
-    distinct = len(set(cells)) == len(cells) > 1 and all(cells)
+def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether each text has a short name of its own, and no two the same."""
     return (
-        distinct
+        all(cells)
         and _tells_apart(cells, texts)
-        and not (_is_text(cells) or is_scores(column, cells) or any(map(_DATE.match, cells)))
+        and len(set(cells)) == len(set(texts or cells))
+        and not is_scores(column, cells)
     )
+
+
+def _are_sentences(cells: Sequence[str]) -> bool:
+    return are_texts(cells) and sum(len(cell.split()) for cell in cells) >= 4 * sum(map(bool, cells))
+
+
+def _are_dates(cells: Sequence[str]) -> bool:
+    return any(map(_DATE.match, cells))
 
 
 def _counts_rows(column: str, cells: Sequence[str]) -> bool:
@@ -383,8 +415,3 @@ def _counts_rows(column: str, cells: Sequence[str]) -> bool:
     counts = [int(cell) for cell in cells if cell.isascii() and cell.isdigit()]
     steps = {after - before for before, after in pairwise(counts)}
     return len(counts) == len(cells) > 2 and steps == {1} and not QUALITY.search(plain_name(column))
-
-
-def _is_text(cells: Sequence[str], least: int = _TEXT) -> bool:
-    texts = [cell for cell in cells if cell]
-    return bool(texts) and sum(map(len, texts)) >= least * len(texts) and not all(map(_CODE.fullmatch, texts))

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 QUALITY = re.compile(
     r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
-    r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|"
-    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair|utile|qualite|complet|"
+    r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|\bmarks?\b|\bpoints?\b|\bstars?\b|punkte|"
+    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair\b|clarte|utile|qualite|complet|"
     r"claridad|fidel|adequa|adakvat|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
     re.IGNORECASE,
 )
 """Stems of what is commonly rated, in five languages."""
 _SCALE_NOTE = re.compile(
-    r"\s*[(\[]\s*(?:(?:scale|likert|skala|escala|échelle)?:?\s*\d+\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|\d+\s*=[^)\]]*|%)\s*[)\]]\s*$",
+    r"\s*[(\[]\s*(?:(?:scale|likert|skala|escala|échelle)?:?\s*\d+\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|\d+\s*=[^)\]]*|%|/\s*\d+)\s*[)\]]\s*$|\s*(?:/|out of)\s*\d+\s*$",
     re.IGNORECASE,
 )
 """What stands behind a name and says the scale, as `(1-5)` or `(1 = poor, 5 = good)`."""
@@ -25,6 +25,63 @@ _YES_NO: Mapping[str, float] = {
     **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim", "true", "wahr", "vrai", "verdadero"), 1.0),
     **dict.fromkeys(("no", "n", "nein", "non", "nao", "false", "falsch", "faux", "falso"), 0.0),
 }
+_PASS_FAIL: Mapping[str, float] = {
+    **dict.fromkeys(("pass", "passed", "correct", "acceptable", "bestanden", "korrekt", "richtig"), 1.0),
+    **dict.fromkeys(
+        ("fail", "failed", "incorrect", "wrong", "unacceptable", "not acceptable", "nicht bestanden"), 0.0
+    ),
+}
+"""Answers that are scores under any name."""
+_GRADES = frozenset(
+    [
+        "excellent",
+        "very good",
+        "good",
+        "fair",
+        "ok",
+        "okay",
+        "average",
+        "poor",
+        "bad",
+        "very poor",
+        "very bad",
+        "strongly agree",
+        "agree",
+        "neutral",
+        "neither",
+        "disagree",
+        "strongly disagree",
+        "somewhat agree",
+        "somewhat disagree",
+        "partly",
+        "partial",
+        "partially",
+        "mostly",
+        "sehr gut",
+        "gut",
+        "befriedigend",
+        "ausreichend",
+        "mangelhaft",
+        "schlecht",
+        "tres bon",
+        "bon",
+        "moyen",
+        "mauvais",
+        "passable",
+        "muy bueno",
+        "bueno",
+        "regular",
+        "malo",
+        "muy malo",
+        "muito bom",
+        "bom",
+        "razoavel",
+        "mau",
+        "ruim",
+        "otimo",
+    ]
+)
+"""Words of common scales, whose numbers the sheet does not tell."""
 _MISSING = re.compile(
     r"|n a|na|nan|none|null|missing|not applicable|unknown|not rated|k a|keine angabe|entfallt|nicht zutreffend|non applicable|sans objet|"
     r"n d|s d|no aplica|sin dato|nao se aplica|99|999"
@@ -60,20 +117,30 @@ def is_scores(column: str, cells: Sequence[str]) -> bool:
     if MEASURED.search(plain_name(column)):
         return False
     quality = QUALITY.search(plain_name(column)) is not None
-    if (
-        any(plain_name(cell) in _YES_NO for cell in texts) or COUNTED.search(plain_name(column))
-    ) and not quality:
+    asked = "?" in column and not COUNTED.search(plain_name(column))
+    if (is_yes_no(texts) or COUNTED.search(plain_name(column))) and not (quality or asked):
         return False
     varied = len(set(scores)) > 1 or (bool(scores) and quality)
     return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
 
 
+def is_yes_no(cells: Sequence[str]) -> bool:
+    return any(plain_name(cell) in _YES_NO for cell in cells)
+
+
+def is_graded(cells: Sequence[str]) -> bool:
+    """Whether all cells that say something are words of a common scale, as `good` or `agree`."""
+    words = [word for cell in cells if (word := plain_name(cell))]
+    return bool(words) and _GRADES.issuperset(words)
+
+
 def score_of(cell: str, most: float = _MOST_SCORE) -> float | None:
     """The score that a cell holds: a number up to `most`, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
     for yes or no; None for anything else."""
-    if (answer := _YES_NO.get(plain_name(cell))) is not None:
+    word = plain_name(cell)
+    if (answer := _YES_NO.get(word, _PASS_FAIL.get(word))) is not None:
         return answer
-    number = re.fullmatch(r"(\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*[^\W\d].*|\s*%)?", cell)
+    number = re.fullmatch(r"(\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*[^\W\d].{0,30}|\s*%)?", cell)
     if number is None or (cell.endswith("%") and most < _MOST_PERCENT):
         return None
     score = float(number[1].replace(",", "."))
@@ -95,6 +162,7 @@ def noted_scale(column: str) -> tuple[int, int] | None:
     note = column[len(without_scale(column)) :]
     numbers = re.findall(r"\d+(?=\s*=)", note) if "=" in note else re.findall(r"\d+", note)
     ends = [int(number) for number in numbers]
+    ends += [0] if re.search(r"(?:/|out of)\s*\d+\s*\W?$", note) and len(ends) == 1 else []
     return (min(ends), max(ends)) if len(set(ends)) > 1 else None
 
 
@@ -115,6 +183,73 @@ def scale_bounds(column: str, cells: Iterable[str]) -> Bounds:
     return Bounds(1, next(top for top in (5, 7, 10) if high <= top))
 
 
+def scales_of(columns: Mapping[str, Sequence[str]]) -> dict[str, Bounds]:
+    """The scale of each column of scores; one whose highest score nobody gave has that of another, where one holds its scores."""
+    scales = {name: scale_bounds(name, cells) for name, cells in columns.items()}
+    open_ends = {
+        name: top for name, cells in columns.items() if (top := _open_end(name, cells, scales[name]))
+    }
+    reached = sorted({scales[name] for name in columns if name not in open_ends and any(columns[name])})
+    for name, top in open_ends.items():
+        low = scales[name].low
+        fitting = [
+            scale
+            for scale in reached
+            if scale.low <= low and top <= scale.high <= _MOST_SCORE and not scale.any_number
+        ]
+        scales[name] = min(fitting, key=lambda scale: scale.high, default=scales[name])
+    return scales
+
+
+def doubtful_scales(
+    columns: Mapping[str, Sequence[str]],
+) -> list[tuple[tuple[str, ...], Bounds, float]]:
+    """Columns whose highest score nobody gave in any of them, with the scale that is assumed and the highest that was given."""
+    scales = scales_of(columns)
+    names_by_scale: dict[Bounds, list[str]] = {}
+    for name, cells in columns.items():
+        if _open_end(name, cells, scales[name]):
+            names_by_scale.setdefault(scales[name], []).append(name)
+    reached = {scales[name] for name in columns if not _open_end(name, columns[name], scales[name])}
+    return [
+        (tuple(names), scale, max(float(cell) for name in names for cell in columns[name] if cell))
+        for scale, names in names_by_scale.items() if scale not in reached
+    ]  # fmt: skip
+
+
+def _open_end(column: str, cells: Sequence[str], scale: Bounds) -> float:
+    """The highest score, where the scale goes on above it and nobody said so; 0 where it does not."""
+    top = max((score for cell in cells if (score := score_of(cell)) is not None), default=0.0)
+    return top if top < scale.high and not scale.any_number and noted_scale(column) is None else 0.0
+
+
+_TOLD_SCALE = re.compile(
+    r"\b(?:scales?|scor\w+|rat(?:ed|ing|ings)|likert|marks?|points?|skala|punkte?|noten?|bewert\w+|echelle|notee?s?|escala|puntua\w+|notas?)\b"
+    r"[^\d]{0,30}?\b(\d{1,3})\s*(?:-|–|to|bis|a|à)\s*(\d{1,3})\b(?![-/.]\d)",
+    re.IGNORECASE,
+)
+
+
+def told_scale(lines: Iterable[str]) -> tuple[int, int] | None:
+    """The one scale that lines beside a table tell, as `Scale: 1-4` or `1 = poor, 4 = good` does."""
+    scales = set()
+    for line in lines:
+        plain = (
+            unicodedata.normalize("NFKD", line).encode("ascii", "ignore").decode()
+            if "–" not in line
+            else line
+        )
+        ends = [int(number) for number in re.findall(r"\b(\d{1,3})\s*=\s*[^\W\d]", line)]
+        ends = (
+            ends
+            if len(set(ends)) > 1
+            else [int(end) for match in _TOLD_SCALE.findall(plain) for end in match]
+        )
+        if ends and min(ends) < max(ends) <= _MOST_PERCENT:
+            scales.add((min(ends), max(ends)))
+    return scales.pop() if len(scales) == 1 else None
+
+
 def odd_score(column: str, columns: Mapping[str, Sequence[str]]) -> str | None:
     """The score of a column that alone widens its scale, such as a 9 or a 0 among scores from 1 to 5; it may be a code for no answer."""
     cells = [cell for cell in columns[column] if cell]
@@ -133,6 +268,26 @@ def odd_score(column: str, columns: Mapping[str, Sequence[str]]) -> str | None:
         if len(rest) > 7 and outside and not shared and (far or cells.count(end) == 1):
             return end
     return None
+
+
+def read_fractions(rows: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Makes 4 of each `4/5` and `4 out of 5` under columns that have nothing else with a number, all of one total; by column, its name with the scale."""
+    names: dict[str, str] = {}
+    for column in dict.fromkeys(name for row in rows for name in row):
+        cells = [
+            cell for row in rows if not _MISSING.fullmatch(plain_name(cell := row.get(column, "").strip()))
+        ]
+        parts = [re.fullmatch(r"(\d{1,3})\s*(?:/|out of|von|sur|de)\s*(\d{1,3})", cell) for cell in cells]
+        totals = {int(part[2]) for part in parts if part}
+        if len(totals) != 1 or not all(parts) or any(int(part[1]) > max(totals) for part in parts if part):
+            continue
+        low = 0 if max(totals) > _MOST_SCORE or any(part and part[1] == "0" for part in parts) else 1
+        names[column] = f"{without_scale(column)} ({low}-{max(totals)})"
+        for row in rows:
+            row[column] = re.sub(
+                r"^(\d+)\s*(?:/|out of|von|sur|de)\s*\d+$", r"\1", row.get(column, "").strip()
+            )
+    return names
 
 
 def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Sequence[str]) -> list[str]:

@@ -4,35 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from .sheet_columns import AGGREGATE, NAMES, Role, SheetColumns
+from .sheet_columns import AGGREGATE, NAMES, Role, SheetColumns, attribute_column
 from .sheet_scores import plain_name, score_of
+from .sheet_texts import text_kind
 
-_ATTRIBUTE = "attribute|criterion|criteria|dimension|aspect|metric|kriterium|merkmal|aspekt|critere|criterio|aspecto|atributo"
-"""Names of a column that says what each row's score is of."""
 Grid = Sequence[tuple[int, Sequence[str]]]
 _JOINT = " - "
 
 
-def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
-    """The rows under a sheet's header, with their lines, and notes of what was passed over: a title, a header of two rows, empty columns.
+class SheetTable(NamedTuple):
+    """A table in a sheet."""
+
+    rows: list[tuple[int, dict[str, str]]]
+    """With their lines."""
+    notes: list[str]
+    """What was passed over: a title, a header of two rows, empty columns."""
+    beside: list[str]
+    """The lines above and below it."""
+
+
+def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
+    """The rows under a sheet's header.
 
     Raises:
         ValueError: Two columns have one name; or, in a `delimited` text, a row has more cells than there are columns.
     """
     if not grid:
-        return [], []
+        return SheetTable([], [], [])
     width = max(len(cells) for _, cells in grid)
     rows = [(line, [*cells, *[""] * (width - len(cells))]) for line, cells in grid]
     filled = [sum(map(bool, cells)) for _, cells in rows]
     usual = sorted(filled)[len(filled) // 2]
     top = next(
-        place for place, number in enumerate(filled) if number >= min(2, usual) and 2 * number >= usual
+        place
+        for place, (_, cells) in enumerate(rows)
+        if filled[place] >= min(2, usual)
+        and 2 * filled[place] >= usual
+        # `Date: | June` above a table is no header.
+        and not (filled[place] == 2 < usual - 1 and all(cells[:2]))
     )
     notes = [
         f"line {line} is skipped, because it is above the header: {' '.join(filter(None, cells))[:60]}"
         for line, cells in rows[:top]
     ]
+    beside = [" ".join(filter(None, cells)) for _, cells in rows[:top]]
     (_, names), body = rows[top], rows[top + 1 :]
     if top and len(set(filter(None, names))) < sum(map(bool, names)) and any(rows[top - 1][1]):
         names = _joined_header(rows[top - 1][1], names)
@@ -52,6 +69,10 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
                 f"line {line}: {sum(map(bool, cells[named:])) + named} cells under {named} columns: quote cells with a separator in them"
             )
     _refuse_second_table(names, body)
+    body, below = _without_notes(body, usual)
+    for line, words in below:
+        notes.append(f"line {line} is skipped, because it is below the table: {words[:60]}")
+        beside.append(words)
     body, left_out = _without_totals(body)
     notes += left_out
     used = [place for place in range(width) if names[place] or any(cells[place] for _, cells in body)]
@@ -59,7 +80,25 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> tuple[list[tuple[int,
     twice = [name for name in titles.values() if list(titles.values()).count(name) > 1]
     if twice:
         raise ValueError(f"two columns are named {twice[0]!r}")
-    return [(line, {titles[place]: cells[place] for place in used}) for line, cells in body], notes
+    table = [(line, {titles[place]: cells[place] for place in used}) for line, cells in body]
+    return SheetTable(table, notes, beside)
+
+
+def _without_notes(
+    body: list[tuple[int, list[str]]], usual: int
+) -> tuple[list[tuple[int, list[str]]], list[tuple[int, str]]]:
+    """The rows without those at the end that are notes, and these: one cell in a table of three columns or more, not in its column of texts
+    unless an empty row stands before it."""
+    rows, below = list(body), []
+    while len(rows) > 1:
+        line, cells = rows[-1]
+        filled = [place for place, cell in enumerate(cells) if cell]
+        in_text = _longest(rows[:-1]) in filled
+        if len(filled) > 1 or usual < 3 or (in_text and line == rows[-2][0] + 1):
+            break
+        below.append((line, cells[filled[0]]))
+        rows.pop()
+    return rows, below[::-1]
 
 
 def _refuse_second_table(names: Sequence[str], body: Grid) -> None:
@@ -69,20 +108,27 @@ def _refuse_second_table(names: Sequence[str], body: Grid) -> None:
     )
     for (above, _), (line, cells) in pairwise(body):
         words = [plain_name(cell) for cell in cells if cell]
-        if line > above + 1 and len(words) > 1 and sum(word in known for word in words) > 1:
+        named = [word for word in words if word in known or (len(word.split()) < 4 and text_kind(word))]
+        if line > above + 1 and len(words) > 1 and len(named) > 1:
             raise ValueError(f"line {line}: a second table begins; put it into a sheet of its own")
 
 
 def _without_totals(
     body: list[tuple[int, list[str]]],
 ) -> tuple[list[tuple[int, list[str]]], list[str]]:
-    """The rows without those at the end that hold means or totals, and a note for each."""
+    """The rows without those at the end that hold means, totals or counts, and a note for each.
+
+    They have words for such under any column, or one word under the first, as no row above, and nothing under that of the texts.
+    """
     notes: list[str] = []
     rows = list(body)
-    while rows:
+    while len(rows) > 1:
         line, cells = rows[-1]
-        words = [cell for cell in cells if cell and score_of(cell) is None and _number(cell) is None]
-        if not words or not all(AGGREGATE.fullmatch(plain_name(word)) for word in words):
+        words = [cell for cell in cells if cell and not cell[0].isdigit()]
+        first = next(place for place, cell in enumerate(rows[0][1]) if cell)
+        is_new = cells[first] not in {above[first] for _, above in rows[:-1]}
+        labelled = words == [cells[first]] and is_new and not cells[_longest(rows[:-1])]
+        if not (labelled or (words and all(AGGREGATE.fullmatch(plain_name(word)) for word in words))):
             break
         rows.pop()
         notes.append(
@@ -91,21 +137,22 @@ def _without_totals(
     return rows, notes[::-1]
 
 
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell.replace(",", "."))
-    except ValueError:
-        return None
+def _longest(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
+    """The place of the column with the longest texts."""
+    lengths = [sum(map(len, column)) for column in zip(*(cells for _, cells in rows), strict=True)]
+    return lengths.index(max(lengths))
 
 
 def _is_second_header(names: Sequence[str], below: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the row below the header names parts of columns that the header names together."""
-    spanned = [place for place, name in enumerate(below) if name and not names[place]]
-    parts = [name for name in below if name]
+    first = next((place for place, name in enumerate(names) if name), 0)
+    spanned = [
+        place for place, name in enumerate(below)
+        if name and (names.count(names[place]) > 1 if names[place] else place > first)
+    ]  # fmt: skip
     return (
         bool(spanned)
-        and all(any(names[:place]) for place in spanned)
-        and all(len(name) < 40 and score_of(name) is None for name in parts)
+        and all(len(name) < 40 and score_of(name) is None for name in below if name)
         and any(score_of(cells[place]) is not None for cells in body for place in spanned)
     )
 
@@ -141,16 +188,16 @@ def rows_by_attribute(
     rows: Sequence[Mapping[str, str]], columns: SheetColumns
 ) -> tuple[list[dict[str, str]], SheetColumns] | None:
     """One row a case and person, with a column for each attribute, of rows that name what their one score is of; else None."""
-    named = [name for name in columns.of("kept") if plain_name(name) in _ATTRIBUTE.split("|")]
-    scores = columns.of("rating")
-    if len(named) != 1 or len(scores) != 1:
+    kept, scores = columns.of("kept"), columns.of("rating")
+    subject = attribute_column(kept, {name: [row.get(name, "") for row in rows] for name in kept})
+    if subject is None or len(scores) != 1:
         return None
-    (subject,), (score,) = named, scores
+    (score,) = scores
     telling = [name for name, role in columns.roles.items() if role not in ("rating", "kept", "left out")]
     pivoted: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
-        kept = {name: cell for name, cell in row.items() if name not in (subject, score)}
-        whole = pivoted.setdefault(tuple(row.get(name, "").strip() for name in telling), kept)
+        others = {name: cell for name, cell in row.items() if name not in (subject, score)}
+        whole = pivoted.setdefault(tuple(row.get(name, "").strip() for name in telling), others)
         attribute = row.get(subject, "").strip()
         if not attribute or attribute in whole:
             return None
@@ -167,7 +214,8 @@ def ids_by_system(
     rows: Sequence[Mapping[str, str]], columns: SheetColumns
 ) -> tuple[list[dict[str, str]], SheetColumns] | None:
     """Rows with an id for each text where systems share ids, which become the groups; None where ids tell the texts apart."""
-    name, system, text = columns.one("id"), columns.one("system"), columns.one("output")
+    name, text = columns.one("id"), columns.one("output")
+    system = columns.one("system") or _system_column(rows, columns)
     if name is None or system is None or text is None:
         return None
     texts = {(row.get(name, ""), row.get(system, ""), row.get(text, "")) for row in rows if row.get(text)}
@@ -179,7 +227,27 @@ def ids_by_system(
         for row in rows
     ]
     role: Role = "group" if columns.one("group") is None else "kept"
-    return split, SheetColumns({**columns.roles, "shared id": role})
+    return split, SheetColumns({**columns.roles, system: "system", "shared id": role})
+
+
+def _system_column(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> str | None:
+    """The one column without a role whose values, two or more, all stand beside every id, each with one text: those of systems."""
+    name, text = columns.one("id") or "", columns.one("output") or ""
+    ids = {row.get(name, "") for row in rows}
+
+    def is_crossed(column: str) -> bool:
+        pairs = {(row.get(name, ""), row.get(column, "")) for row in rows}
+        texts = {(row.get(name, ""), row.get(text, "")) for row in rows}
+        values = {value for _, value in pairs}
+        return (
+            all(values)
+            and len(values) > 1
+            and len(ids) > 1
+            and len(ids) * len(values) == len(pairs) == len(texts)
+        )
+
+    matches = [column for column in columns.of("kept") if is_crossed(column)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def carry_merged(rows: Sequence[dict[str, str]], columns: SheetColumns) -> int:

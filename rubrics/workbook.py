@@ -20,6 +20,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 from .errors import InvalidFile
 from .files import open_file, split_sheet
 from .sheet_columns import column_named
+from .sheet_texts import text_kind
 
 Cell = str | float | int | bool | None
 
@@ -56,10 +57,24 @@ def first_table(path: Path, sheets: Sequence[str]) -> str:
         with open_sheet(Path(f"{path}#{name}")) as sheet:
             top = [[str(cell) for cell in cells if cell is not None] for _, cells in islice(sheet.rows, 10)]
         return any(
-            len(cells) > 2 or column_named("output", cells) or column_named("id", cells) for cells in top
+            len(cells) > 2 or column_named("id", cells) or any(text_kind(cell) == "output" for cell in cells)
+            for cells in top
         )
 
     return next(filter(is_table, sheets), sheets[0])
+
+
+def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...]:
+    """The sheets whose first row is that of `sheet`, itself among them; empty where it has but one cell."""
+
+    def first_row(name: str) -> list[Cell]:
+        with open_sheet(Path(f"{path}#{name}")) as opened:
+            return next((cells for _, cells in opened.rows), [])
+
+    header = first_row(sheet)
+    if sum(cell is not None for cell in header) < 2:
+        return ()
+    return tuple(name for name in sheets if first_row(name) == header)
 
 
 @contextmanager

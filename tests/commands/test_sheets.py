@@ -91,8 +91,8 @@ SHEETS = {
     "a comma that is not quoted": Sheet(f"id,summary,accurate\n1,Fever, cough.,4\n2,{B},3\n3,{C},2\n", asks="line 2: 4 cells under 3 columns"),
     "scores with their labels": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|4 - good", "2|TEXT|Ann|1: bad", "3|TEXT|Ann|5 (best)"), 3, "accurate", "Ann", 3),
     "oui and non": Sheet(rows("Code|Compte rendu|Résumé|Évaluateur|Exact", *(f"{n}|TEXT|TEXT|Léa|{word}" for n, word in ((1, "oui"), (2, "non"), (3, "Oui")))), 3, "exact", "Léa", 3),
-    "yes and no of something else": Sheet(rows("id|summary|readmitted|accurate", "1|TEXT|yes|4", "2|TEXT|no|3", "3|TEXT|no|2"), 3, "accurate", "rater-1", 3),
-    "scores out of five": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|3/5", "2|TEXT|Ann|4/5", "3|TEXT|Ann|5/5"), asks="'accurate' seems to hold scores"),
+    "yes and no of something else": Sheet(rows("id|summary|readmitted|accurate", "1|TEXT|yes|4", "2|TEXT|no|3", "3|TEXT|no|2"), asks="--column rating='readmitted' or --column kept='readmitted'"),
+    "scores out of five": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|3/5", "2|TEXT|Ann|4/5", "3|TEXT|Ann|5/5"), 3, "accurate", "Ann", 3, "'accurate' holds scores such as 4/5 and is read as 'accurate (1-5)'"),
     "people above, under a title": Sheet(f"Ratings of ward 3\n,,Lee,,Roy,\nid,Summary,accuracy,clarity,accuracy,clarity\n1,{A},4,5,3,2\n2,\"{B}\",3,3,4,4\n3,{C},2,1,5,5\n", 3, "accuracy clarity", "Lee Roy", 12),
     "vertical bars": Sheet(rows("id;summary;accurate", "1;TEXT;4", "2;TEXT;3", "3;TEXT;2").replace(";", "|"), 3, "accurate", "rater-1", 3),
     "a row of means below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + ",Mean,2.0\nSD,,1.0\n", 3, "accurate", "rater-1", 3, "line 5 is left out, because it is computed from the rows above: Mean 2.0"),
@@ -119,8 +119,10 @@ SHEETS = {
     "conversations alone": Sheet(rows("id|conversation|empathy", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "empathy", "rater-1", 3),
     "notes behind the scores": Sheet(rows("id|summary|accurate|notes", *(f"{n}|TEXT|{n}|This one took me some time." for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "notes     kept"),
     "a reviewer's notes": Sheet(rows("id|reviewer notes|summary|accurate", *(f"{n}|This one took me some time.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "reviewer notes  kept"),
-    "a text without a name that tells": Sheet(rows("id|Bescheid|summary|accurate", *(f"{n}|Something long that was written by an office.|TEXT|{n}" for n in (1, 2, 3))), asks="'Bescheid' may be the source"),
-    "a letter and another version": Sheet(rows("id|letter|plain version|clear", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="'letter' or 'plain version'"),
+    "a text without a name that tells": Sheet(rows("id|Bescheid|summary|accurate", *(f"{n}|Something long that was written by an office.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "'Bescheid' stands before the judged text and is taken as its source"),
+    "a text without a name that tells, behind": Sheet(rows("id|summary|Bescheid|accurate", *(f"{n}|TEXT|Something long that was written by an office.|{n}" for n in (1, 2, 3))), asks="'Bescheid' may be the source"),
+    "a letter and another version": Sheet(rows("id|letter|plain version|clear", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), 3, "clear", "rater-1", 3, "letter         source"),
+    "two letters": Sheet(rows("id|first letter|second letter|clear", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="'first letter' or 'second letter'"),
     "answers and their references": Sheet(rows("id|reference answer|model answer|accurate", *(f"{n}|What a teacher would have said.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "reference answer  reference"),
     "ids that recur": Sheet(f"rating_no,doc_id,summary,rater,accurate\n1,d1,{A},Ann,4\n2,d1,{A},Bob,5\n3,d2,{C},Ann,1\n4,d2,{C},Bob,2\n", 2, "accurate", "Ann Bob", 4, "doc_id     id"),
     "the status of a form": Sheet(rows("record_id|ai_summary|accuracy|review_complete", "1|TEXT|4|2", "2|TEXT|3|0", "3|TEXT|5|2"), 3, "accuracy", "rater-1", 3, "REDCap's status of a form"),
@@ -153,6 +155,48 @@ SHEETS = {
     "crosses under levels": Sheet(rows("id|summary|1|2|3", "1|TEXT|x||", "2|TEXT||x|", "3|TEXT|||x"), asks="'1' seems to hold scores"),
     "levels named behind": Sheet(rows("id|summary|Clarity (1 = poor; 5 = good)", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2").replace(";", " /"), 3, "clarity", "rater-1", 3),
     "reviewers' names": Sheet(rows("record_id|note_text|reviewer_name|safety", *(f"{n}|TEXT|Lee|{n}" for n in (1, 2, 3))), 3, "safety", "Lee", 3),
+    "names in small letters": Sheet(rows("id|summary|anna|bob", *TWO), asks="are 'anna', 'bob' people who rated, or attributes?"),
+    "names in small letters behind": Sheet(rows("id|summary|accuracy_anna|accuracy_bob", *TWO), 3, "accuracy", "anna bob", 6),
+    "people and what, each twice, by a space": Sheet(rows("id|summary|smith accuracy|smith clarity|jones accuracy|jones clarity", *FOUR), 3, "accuracy clarity", "smith jones", 12),
+    "whose": Sheet(rows("id|summary|Anna's score|Bob's score", *TWO), 3, "score", "Anna Bob", 6),
+    "by whom": Sheet(rows("id|summary|Score by Anna|Score by Bob", *TWO), 3, "score", "Anna Bob", 6),
+    "texts that begin with numbers": Sheet(rows("id|ward_note|summary|accurate", *(f"{n}|7{n}-year-old with a cough since Monday and no fever.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "ward_note  source"),
+    "codes of programs": Sheet(rows("PR|Code|Review by the bot|useful", *(f"#{n}|def add(a): return a + {n} # one|TEXT|{n}" for n in (1, 2, 3))), 3, "useful", "rater-1", 3, "Code               source"),
+    "questions by their marks": Sheet(rows("nr|anna asks|bot says|helpful", *(f"{n}|What should I do with a fever?|TEXT|{n}" for n in (1, 2, 3))), 3, "helpful", "rater-1", 3, "anna asks  question"),
+    "a record number for each text": Sheet(rows("MRN|Chart|Summary|Accuracy", *(f"77{n}|What the chart said on that day.|TEXT|{n}" for n in (1, 2, 3))), 3, "accuracy", "rater-1", 3, "MRN       id"),
+    "a record number for two texts": Sheet(rows("MRN|Chart|Summary|Accuracy", *(f"77{n // 2}|What the chart said on that day.|TEXT|{n}" for n in (1, 2, 3))), 3, "accuracy", "rater-1", 3, "MRN       group"),
+    "who rated is told by the rows": Sheet("pt,summary,signed,accurate\n" + "".join(f"{n},{text},{who},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("NB", "TK")), 3, "accurate", "NB TK", 6),
+    "who rated is perhaps told between text and scores": Sheet(rows("id|summary|Kollegium|accurate", "1|TEXT|Ost|4", "2|TEXT|West|3", "3|TEXT|Ost|2"), asks="'Kollegium' may name the people who rated"),
+    "one score a row, in other words": Sheet("nr,summary,Linguist,Category,Points\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ivo", "Mia") for what in ("Grammar", "Style")), 3, "grammar style", "Ivo Mia", 12),
+    "a scale told above": Sheet("Marks (1 = weak / 4 = strong)\n" + rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "style", "rater-1", 3, "style (1-4)  rating"),
+    "a scale told below": Sheet(rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nScale: 1-6\n", 3, "style", "rater-1", 3, "style (1-6)  rating"),
+    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 4}\n" for n in range(24)), asks="--scale 1-4 or --scale 1-5"),
+    "no five but in another column": Sheet("id,summary,accuracy,clarity\n" + "".join(f"{n},{A}{n},{1 + n % 4},{1 + n % 5}\n" for n in range(24)), 24, "accuracy clarity", "rater-1", 48),
+    "pass and fail": Sheet(rows("id|summary|verdict", "1|TEXT|pass", "2|TEXT|fail", "3|TEXT|pass"), 3, "verdict", "rater-1", 3, "from 0 to 1"),
+    "words of a scale": Sheet(rows("id|summary|opinion", "1|TEXT|good", "2|TEXT|poor", "3|TEXT|very good"), asks="'opinion' seems to hold scores"),
+    "asked with yes and no": Sheet(rows("id|summary|Would you send it?", "1|TEXT|yes", "2|TEXT|no", "3|TEXT|yes"), 3, "would_you_send_it", "rater-1", 3),
+    "a level before the text": Sheet(rows("id|level|summary|accurate", "1|2|TEXT|4", "2|3|TEXT|3", "3|1|TEXT|2"), 3, "accurate", "rater-1", 3),
+    "counts below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "Average,,2.0\nn,,10\n", 3, "accurate", "rater-1", 3, "line 6 is left out"),
+    "a note below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\n* two were lost,,\n", 3, "accurate", "rater-1", 3, "skipped, because it is below the table"),
+    "a date beside a title": Sheet("Date:,June\n" + rows("id|summary|accurate|clear", *(f"{n}|TEXT|{n}|{n}" for n in (1, 2, 3))), 3, "accurate clear", "rater-1", 6),
+    "thoughts behind the scores": Sheet(rows("id|summary|accurate|Anything else", *(f"{n}|TEXT|{n}|This one took me some time." for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
+    "people above each of their columns": Sheet(f",,Lee,Lee,Roy,Roy\nid,Summary,accuracy,clarity,accuracy,clarity\n1,{A},4,5,3,2\n2,\"{B}\",3,3,4,4\n3,{C},2,1,5,5\n", 3, "accuracy clarity", "Lee Roy", 12),
+    "initials behind": Sheet(rows("id|summary|Accuracy A.K.|Accuracy L.M.", *TWO), 3, "accuracy", "A.K. L.M.", 6),
+    "a note that several texts were made from": Sheet(f"id,model,visit note,text,accurate\n1,a,What was said.,{A},4\n2,b,What was said.,{B},3\n3,a,Another visit of the same patient.,{C},2\n", 3, "accurate", "rater-1", 3, "visit note  source"),
+    "short names of a translator": Sheet(rows("src|hyp|ref|score_r1|score_r2", *(f"What was written first {n}.|TEXT|What a person had written {n}.|{n}|{n}" for n in (1, 2, 3))), 3, "score", "r1 r2", 6, "ref     reference"),
+    "names behind the scores": Sheet(rows("id|summary|accurate|Team", "1|TEXT|4|Ruth", "2|TEXT|3|Omar", "3|TEXT|2|Ruth"), asks="'Team' may name the people who rated"),
+    "stars": Sheet(rows("id|summary|opinion", "1|TEXT|★★★", "2|TEXT|★", "3|TEXT|★★"), asks="'opinion' seems to hold scores"),
+    "school grades": Sheet(rows("id|summary|mark", "1|TEXT|A", "2|TEXT|B+", "3|TEXT|C"), asks="'mark' seems to hold scores"),
+    "source and target": Sheet(rows("seg|Source (EN)|Target (DE)|Rater 1|Rater 2", *(f"s{n}|What was written first.|TEXT|{n}|{n}" for n in (1, 2, 3))), 3, "overall_quality", "Rater_1 Rater_2", 6, "Source (EN)      source"),
+    "a name like a quality": Sheet(rows("id|summary|Exactitude - Claire|Exactitude - Hugo|Clarté - Claire|Clarté - Hugo", *FOUR), 3, "exactitude clarte", "Claire Hugo", 12),
+    "ids of answers to a survey": Sheet("Response ID,Participant,text,like\n" + "".join(f"R{n}{who},{who},{text},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("p1", "p2")), 3, "like", "p1 p2", 6),
+    "what a model explained": Sheet(rows("nr|Code|Explanation by the model|clear", *(f"{n}|def add(a): return a + {n} # one|TEXT|{n}" for n in (1, 2, 3))), 3, "clear", "rater-1", 3),
+    "out of ten": Sheet(rows("id|summary|Accuracy /10|Clarity out of 10", *TWO), 3, "accuracy clarity", "rater-1", 6),
+    "systems told by the rows": Sheet(f"item,kind,answer,fluent\n1,x,{A},4\n1,y,{B},3\n2,x,{C},2\n2,y,{A} {B},5\n".replace(f"{A} {B}", C + "0"), 4, "fluent", "rater-1", 4, "several texts share an id but differ in 'kind'"),
+    "percent behind the name": Sheet(rows("id|summary|Mark (%)", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), 3, "mark", "rater-1", 3),
+    "a slider without a name that tells": Sheet(rows("id|summary|DA", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), asks="'DA' seems to hold scores"),
+    "a doctor's and a machine's": Sheet(rows("id|transcript|doctor_note|ai_note|quality", *(f"{n}|What was said in the room.|What the doctor wrote down in the evening of that day.|TEXT|{n}" for n in (1, 2, 3))), asks="'doctor_note' may be the source"),
+    "a person's and a machine's": Sheet(rows("id|transcript|human_note|ai_note|quality", *(f"{n}|What was said in the room.|What a person wrote down.|TEXT|{n}" for n in (1, 2, 3))), 3, "quality", "rater-1", 3, "human_note  reference"),
     "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
 }  # fmt: skip
 
@@ -241,3 +285,69 @@ def test_a_file_that_may_be_both_forms_is_asked_about(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidFile, match="could be two attributes"):
         list(read_ratings(tmp_path / "r.csv"))
+
+
+MANY = "id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 4}\n" for n in range(24))
+TEAM = rows("id|summary|Team|accurate", "1|TEXT|Ost|4", "2|TEXT|West|3", "3|TEXT|Ost|5")
+SENT = rows("id|summary|sent|accurate", "1|TEXT|yes|4", "2|TEXT|no|3", "3|TEXT|no|5")
+FIRST = rows(
+    "id|first|second|accurate",
+    *(f"{n}|TEXT|What the clinic had written down on day {n} of the stay.|{n}" for n in (1, 2, 5)),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "answers", "people", "attributes", "role"),
+    [
+        (FIRST, "", "first source", "rater-1", "accurate", "second    source"),
+        (FIRST, "output=first kept=second", "", "rater-1", "accurate", "second    kept"),
+        (rows("id|summary|anna|bob", *TWO), "", "people", "anna bob", "overall_quality", ""),
+        (rows("id|summary|anna|bob", *TWO), "", "attributes", "rater-1", "anna bob", ""),
+        (rows("id|summary|anna|bob", *TWO), "rating=anna", "", "rater-1", "anna bob", ""),
+        (rows("id|summary|Score 1|Score 2", *TWO), "", "second", "1 2", "score", ""),
+        (rows("id|summary|Score 1|Score 2", *TWO), "", "neither", "rater-1", "score_1 score_2", ""),
+        (TEAM, "", "rater", "Ost West", "accurate", "Team      rater"),
+        (TEAM, "kept=Team", "", "rater-1", "accurate", "Team      kept"),
+        (SENT, "", "y", "rater-1", "sent accurate", "sent      rating"),
+        (SENT, "kept=sent", "", "rater-1", "accurate", "sent      kept"),
+        (MANY, "", "4", "rater-1", "accuracy", "accuracy (1-4)  rating"),
+        (MANY, "scale=1-5", "", "rater-1", "accuracy", "accuracy (1-5)  rating"),
+        (MANY, "scale=accuracy=0-4", "", "rater-1", "accuracy", "accuracy (0-4)  rating"),
+        (MANY.replace("4\n", "9\n", 1), "scale=1-9", "", "rater-1", "accuracy", "accuracy (1-9)  rating"),
+        (MANY.replace("4\n", "9\n", 1), "", "n 4", "rater-1", "accuracy", "accuracy (1-4)  rating"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told_is_answered_at_a_terminal_or_by_an_option(
+    tmp_path: Path, text: str, option: str, answers: str, people: str, attributes: str, role: str
+) -> None:
+    path, folder = tmp_path / "sheet.csv", tmp_path / "made"
+    path.write_text(text)
+    command = ["new", str(folder), "--from", str(path), "--jury", "lens-jury"]
+    for pair in option.split():
+        command += (
+            ["--scale", pair.removeprefix("scale=")] if pair.startswith("scale=") else ["--column", pair]
+        )
+    command += ["--yes"] if option else []
+    typed = "\n".join([*answers.split(), "y", *[""] * len(attributes.split())]) + "\n"
+
+    ended = CliRunner().invoke(app, command, input=None if option else typed)
+
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    assert role in ended.output
+    with (folder / "ratings.csv").open() as file:
+        ratings = list(csv.DictReader(file))
+    assert (list(ratings[0]), {row["rater"] for row in ratings}) == (
+        ["case", "rater", *attributes.split()],
+        set(people.split()),
+    )
+
+
+def test_a_sheet_for_each_rater_is_asked_about(tmp_path: Path) -> None:
+    table = text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 5])
+    names = '<sheet name="Ann" sheetId="1" r:id="rId1"/><sheet name="Bob" sheetId="2" r:id="rId2"/>'
+    book = write_workbook(tmp_path / "two.xlsx", table, second=table, sheets=names)
+    command = ["new", str(tmp_path / "p"), "--from", str(book), "--jury", "lens-jury", "--yes"]
+
+    assert "the sheets 'Ann', 'Bob' have the same columns" in str(CliRunner().invoke(app, command).exception)
+    assert not (tmp_path / "p").exists()
+    assert CliRunner().invoke(app, [*command, "--sheet", "Bob"]).exit_code == 0

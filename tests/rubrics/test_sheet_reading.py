@@ -178,12 +178,13 @@ def grid(*rows: str, first: int = 1) -> list[tuple[int, list[str]]]:
 
 
 def test_the_table_begins_at_its_header_and_ends_before_its_totals() -> None:
-    rows, notes = sheet_table(
+    rows, notes, beside = sheet_table(
         grid("Our trial", "", "id|text|x|", "1|one|4|", "2|two|3|", "Mean||3.5|", "total|||7")
     )
 
     assert rows == [(4, {"id": "1", "text": "one", "x": "4"}), (5, {"id": "2", "text": "two", "x": "3"})]
-    assert [note.split(":")[0] for note in notes] == ["line 1", "line 6", "line 7"]
+    assert [" ".join(note.split()[:2]) for note in notes] == ["line 1", "line 6", "line 7"]
+    assert beside == ["Our trial"]
     assert len(sheet_table(grid("id|text|x", "1|one|4", "total|a text|3"))[0]) == 2, (
         "a case, whatever its name"
     )
@@ -200,7 +201,7 @@ def test_the_table_begins_at_its_header_and_ends_before_its_totals() -> None:
     ],
 )  # fmt: skip
 def test_a_header_may_have_two_rows(rows: tuple[str, ...], columns: list[str]) -> None:
-    table, _ = sheet_table(grid(*rows))
+    table, *_ = sheet_table(grid(*rows))
 
     assert list(table[0][1]) == columns
     assert [row[columns[0]] for _, row in table] == ["1", "2"]
@@ -220,10 +221,12 @@ def test_what_is_no_one_table_is_refused(rows: tuple[str, ...], problem: str) ->
 
 
 def test_qualtrics_own_rows_are_passed_over() -> None:
-    rows, notes = sheet_table(grid("Q1|Q2", "How clear?|Who?", '{"ImportId":"a"}|{"ImportId":"b"}', "4|Ana"))
+    rows, notes, beside = sheet_table(
+        grid("Q1|Q2", "How clear?|Who?", '{"ImportId":"a"}|{"ImportId":"b"}', "4|Ana")
+    )
 
     assert rows == [(4, {"Q1": "4", "Q2": "Ana"})]
-    assert notes[0].startswith("lines 2 and 3: skipped")
+    assert (notes[0].startswith("lines 2 and 3 are skipped"), beside) == (True, [])
 
 
 def columns_of(**roles: Any) -> SheetColumns:
@@ -370,7 +373,7 @@ def test_columns_without_names_are_told_by_what_they_hold() -> None:
     names, rows = table("A|B|C|D", "1|a long text that is judged|3|²", "2|another|5|y")
     guessed = guess_columns(names, rows)
 
-    assert (guessed.one("output"), guessed.of("rating"), guessed.of("kept")) == ("B", ("A", "C"), ("D",))
+    assert (guessed.one("output"), guessed.of("rating"), guessed.of("kept")) == ("B", ("C",), ("A", "D"))
     assert scale_bounds("C", ["²", "7"]) == scale_bounds("C", ["7"])
 
 
@@ -396,8 +399,8 @@ def test_texts_and_scores_that_cannot_be_told_are_asked_about() -> None:
     columns = guess_columns(names, rows)
 
     assert set(competing_texts(columns, rows)) == {"first", "second"}
-    assert unplaced_texts(columns, rows) == ("first",)
-    assert unplaced_texts(columns.with_role("third", "source"), rows) == ()
+    assert unplaced_texts(columns, rows) == ("second",)
+    assert unplaced_texts(columns.with_role("second", "source"), rows) == ()
     assert unread_scores(columns, rows) == ("accuracy",)
     named, summaries = table("id|summary|memo", f"1|{LONG} 1|{LONG} a", f"2|{LONG} 2|{LONG} b")
     assert competing_texts(guess_columns(named, summaries), summaries) == ()
