@@ -307,7 +307,11 @@ class Inspector:
         arm = request.query.get("in_arm") or self.reader.arms_of(case)[0]
         read = self.reader.read(case, arm)
         return self._page(
-            f"{case}: graph", "graph", search, redaction_note(self.store), graph_view(search, read.verdict)
+            f"{case}: graph",
+            "graph",
+            search,
+            redaction_note(self.store),
+            graph_view(search, read.verdict, judges_line(read.arm, read.verdict.transcript)),
         )
 
     async def _scenario(self, request: web.Request) -> web.Response:

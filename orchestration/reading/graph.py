@@ -97,7 +97,7 @@ def run_graph(verdicts: Iterable[Verdict]) -> Graph:
     whole: Graph = nx.MultiDiGraph()
     for verdict in verdicts:
         graph = deliberation_graph(verdict.transcript, verdict)
-        prefix = f"{_plain(verdict.arm)}/{_plain(verdict.case)}/"
+        prefix = node_prefix(verdict)
         frame = {"deliberation": _plain(verdict.case)}
         whole.add_nodes_from((prefix + name, node | frame) for name, node in graph.nodes(data=True))
         whole.add_edges_from(
@@ -105,6 +105,11 @@ def run_graph(verdicts: Iterable[Verdict]) -> Graph:
             for start, end, key, edge in graph.edges(keys=True, data=True)
         )
     return whole
+
+
+def node_prefix(verdict: Verdict) -> str:
+    """What the name of each node of a deliberation begins with in the graph of a run."""
+    return f"{_plain(verdict.arm)}/{_plain(verdict.case)}/"
 
 
 def graphml(*graphs: Graph) -> str:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ...personas.jury import ModelSettings
 from ...rubrics.ballot import Vote, find_span
 from ...rubrics.case import Case, Exhibit
 from ...rubrics.errors import count_words, safe
@@ -62,12 +63,22 @@ def prompts_words(arms: Iterable[Arm]) -> str:
 def _seats_by_model(arm: Arm, versions: SeatVersions) -> dict[str, list[str]]:
     seats: dict[tuple[str, str], list[str]] = {}
     for name, settings in asked_seats(arm.jury).items():
-        warmth = "" if settings.temperature is None else f", temperature {settings.temperature:g}"
-        seats.setdefault((_without_folders(settings.model), warmth), []).append(name)
+        key = (_without_folders(settings.model), _temperature_words(settings))
+        seats.setdefault(key, []).append(name)
     return {
-        f"{model}{_version_words({each for name in names for each in versions.get(name, ())})}{warmth}": names
-        for (model, warmth), names in seats.items()
+        f"{model}{_version_words({each for name in names for each in versions.get(name, ())})}{temperature}": names
+        for (model, temperature), names in seats.items()
     }
+
+
+def _temperature_words(settings: ModelSettings) -> str:
+    """The temperature that a model is asked at; "not set" leaves it to the provider. Nothing of seats that are no language model."""
+    kind = str(settings.model).partition("/")[0]
+    if settings.temperature is not None:
+        return f", temperature {settings.temperature:g}"
+    if kind in ("lens", "recorded", "scripted", "person"):
+        return ""
+    return ", temperature 0" if kind == "local" else ", temperature not set"
 
 
 def versions_of(transcript: Transcript) -> dict[str, set[str]]:

@@ -135,12 +135,15 @@ def test_versions_and_failed_tries_are_recorded_and_shown(tmp_path: Path, redact
         overview, page = inspector.ask().text, inspector.ask(f"case?id={busy_case}").text
     exported = CliRunner().invoke(app, ["export", str(tmp_path / "out"), "--to", "html"]).stdout
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "out"), busy_case]).stdout
-    assert "server/a (a-2024-08-06); server/b (2 versions: b-0 and b-1); server/c · prompts " in overview
+    for model in ("server/a (a-2024-08-06)", "server/b (2 versions: b-0 and b-1)", "server/c"):
+        assert f"{model}, temperature not set" in overview, (
+            "the whole of each model is in the head, folded or not"
+        )
     assert "server/c (" not in overview and "said in words" not in page
     for words in (page, exported, " ".join(shown.split())):
-        assert "server/a (a-2024-08-06) (a)" in words
+        assert "server/a (a-2024-08-06), temperature not set (a)" in words
     for words in (page, exported):
         assert "2 tries without a reply" in words and "unavailable: HTTP 500" in words
         assert words.count("server/a (a-2024-08-06) · ") == (
-            0 if redacted else words.count("server/a (a-2024-08-06) (a)")
+            0 if redacted else words.count("server/a (a-2024-08-06), temperature not set (a)")
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from ...evals.report.markup import Child, Html, document, element, fragment, shorten
+from ...evals.report.markup import Child, Html, document, element, fragment
 from ..search import CaseSearch
 
 KEYS = (
@@ -122,18 +122,24 @@ def inspector_page(
     return document(head, body, theme="auto")
 
 
-_FEW = 70
+_FEW = 110
 """Letters of models that fit into the head of a page."""
 
 
-def _few(judges: str) -> str:
-    """The models; of many, or of long names, the first ones and how many more. What follows them stays."""
+def _judges(judges: str) -> Html:
+    """The models; of many, the first ones and how many more, and all of them once it is opened. What follows them stays."""
     words, dot, prompts = judges.partition(" · ")
     models = words.split("; ")
     fitting = [number for number in (1, 2, 3) if len("; ".join(models[:number])) <= _FEW]
     named = models[: max(fitting, default=1)]
-    more = [f"and {len(models) - len(named)} more"] if len(models) > len(named) else []
-    return "; ".join([*(shorten(name, _FEW) for name in named), *more]) + dot + prompts
+    if len(named) == len(models):
+        return element("p", {"class": "judges"}, judges)
+    return element(
+        "details",
+        {"class": "judges"},
+        element("summary", None, "; ".join([*named, f"and {len(models) - len(named)} more"]) + dot + prompts),
+        element("ul", None, [element("li", None, model) for model in models[len(named) :]]),
+    )
 
 
 def badge(kind: str, weight: int) -> Html:
@@ -174,7 +180,7 @@ def _banner(
         "header",
         {"class": "banner"},
         element("a", {"class": "brand", "href": "./"}, "venire", element("span", {"class": "run"}, run)),
-        judges and element("p", {"class": "judges", "title": judges}, _few(judges)),
+        judges and _judges(judges),
         element("nav", {"aria-label": "Inspector"}, menu),
         reach and element("p", {"role": "status", "class": "reach", "id": "reach"}, reach.told),
         search and element(
