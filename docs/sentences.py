@@ -137,6 +137,8 @@ def _noun(node: ast.AST) -> str:
             return _noun(value)
         case ast.Constant(value=value):
             return str(value) or "value"
+        case ast.Attribute(value=thing, attr="iloc" | "value" | "values" | "words") if _noun(thing) != "self":
+            return _noun(thing)
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name.strip("_").replace("_", " ")
         case ast.Subscript(value=value, slice=ast.Constant(value=str(key))):
@@ -149,7 +151,15 @@ def _noun(node: ast.AST) -> str:
             return "did you mean the nearest name?"
         case ast.Call(func=ast.Name(id="len" | "sum"), args=[things, *_]):
             return f"number of {_noun(things)}"
-        case ast.Call(func=ast.Attribute(attr="join" | "strip" | "get" | "replace"), args=[first, *_]):
+        case ast.Call(func=ast.Attribute(value=things, attr="nunique" | "sum" | "count")):
+            return f"number of {_noun(things)}"
+        case ast.Call(
+            func=ast.Attribute(value=thing, attr="partition" | "removeprefix" | "strip" | "replace" | "upper")
+        ):
+            return _noun(thing)
+        case ast.Call(func=ast.Name(id="map" | "filter"), args=[_, things, *_]):
+            return _noun(things)
+        case ast.Call(func=ast.Attribute(attr="join" | "get"), args=[first, *_]):
             return _noun(first)
         case ast.Call(args=[first, *_]) if not isinstance(first, ast.Constant):
             return _noun(first)

@@ -89,7 +89,8 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     pooled, wrong, outputs = _pooled_marks(marks, label)
     labelled = wrong.dropna()
     if not 0 < labelled.sum() < len(labelled):
-        sentence = f"Detection cannot be tested: the label marks {int(labelled.sum())} of {len(labelled)} labelled cases as wrong, and both kinds are needed."
+        wrong_count = int(labelled.sum())
+        sentence = f"Detection cannot be tested: the label marks {wrong_count} of {len(labelled)} labelled cases as wrong, and both kinds are needed."
         return Section("detection", TITLE, (sentence,))
     areas, saved_rows, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
     for arm in marks.arms:

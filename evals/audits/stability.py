@@ -296,8 +296,8 @@ def _steadier(row: dict[Any, Any]) -> str:
     size += f", Holm-corrected {p_words(row['p_holm'])})" if row["p_holm"] == row["p_holm"] else ")"
     if not row["p_holm"] < LEVEL:
         return f"{row['first']}'s scores of the same case are not shown to vary more or less than {row['second']}'s: {size}."
-    verb = "less" if row["difference"] < 0 else "more"
-    return f"{row['first']}'s scores of the same case vary {verb} than {row['second']}'s: {size}."
+    less_or_more = "less" if row["difference"] < 0 else "more"
+    return f"{row['first']}'s scores of the same case vary {less_or_more} than {row['second']}'s: {size}."
 
 
 def _enough(judge: str, rows: Any) -> str:

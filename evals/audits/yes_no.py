@@ -181,7 +181,7 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         "unanimous_share": same / len(full) if len(full) else math.nan,
         "unanimous_low": low, "unanimous_high": high,
     }  # fmt: skip
-    words = (
+    coefficients = (
         f"Fleiss' kappa {estimate_phrase(fleiss)}"
         if fleiss.defined
         else f"Fleiss' kappa is undefined ({fleiss.note})"
@@ -191,7 +191,9 @@ def _panel(answers: _Answers, name: str) -> tuple[dict[str, object], list[str]]:
         if len(full)
         else ""
     )
-    return row, [f"{name}: agreement among {len(answers.people)} people on {fleiss.n} cases: {words}{share}."]
+    return row, [
+        f"{name}: agreement among {len(answers.people)} people on {fleiss.n} cases: {coefficients}{share}."
+    ]
 
 
 def _sentences(

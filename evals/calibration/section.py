@@ -147,14 +147,14 @@ def change_sentences(table: pd.DataFrame, crossed: CrossValidation) -> list[str]
 
 def direct_sentence(arm: str, change: Mapping[Any, Any]) -> str:
     """Whether it matters that the verdict, not each juror, is calibrated."""
-    words = f"change in RMSE {_between(change)}, n = {change['n']} scores"
+    size = f"change in RMSE {_between(change)}, n = {change['n']} scores"
     if math.isnan(_direction(change)):
         return f"It cannot be tested whether calibrating {arm}'s verdict is better than calibrating each juror: {change['note']}."
     if _direction(change) < 0:
-        return f"Calibrating {arm}'s verdict itself brings it nearer to people than calibrating each juror: {words}."
+        return f"Calibrating {arm}'s verdict itself brings it nearer to people than calibrating each juror: {size}."
     if _direction(change) > 0:
-        return f"Calibrating {arm}'s verdict itself leaves it further from people than calibrating each juror: {words}."
-    return f"Calibrating {arm}'s verdict itself, instead of each juror, is not shown to make a difference: {words}."
+        return f"Calibrating {arm}'s verdict itself leaves it further from people than calibrating each juror: {size}."
+    return f"Calibrating {arm}'s verdict itself, instead of each juror, is not shown to make a difference: {size}."
 
 
 def learning_sentence(arm: str, curve: pd.DataFrame) -> str:

@@ -73,6 +73,7 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
     cases = sheet.rows["case"].nunique()
     people = len(sheet.people)
     pooled = sheet.pooling.names
+    pooled_names = ", ".join(filter(None, (*pooled, sheet.pooling.note)))
     overlaps = " and ".join(map(repr, sheet.overlap.columns))
     apart = [name for name in sheet.questions if name not in pooled]
     clusters = sheet.rows["cluster"].nunique()
@@ -92,7 +93,7 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         f"Baselines are '{sheet.floor}', which does not read the cases, and {overlaps} with the case's reference text, which can only order the cases."
         if overlaps
         else f"The baseline '{sheet.floor}' does not read the cases.",
-        f"'Overall' pools the attributes that share one scale ({', '.join(filter(None, (*pooled, sheet.pooling.note)))})"
+        f"'Overall' pools the attributes that share one scale ({pooled_names})"
         + (f"; {', '.join(apart)} {'is' if len(apart) == 1 else 'are'} not pooled." if apart else "."),
         "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa is given with quadratic "
         "weights and without weights. Alpha is ordinal. AC2 has quadratic weights over all "

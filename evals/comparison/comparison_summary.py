@@ -112,7 +112,8 @@ def _answer_sentences(comparison: Comparison) -> list[str]:
     if not arms:
         return ["This cannot be answered: no arm and person both gave the same question a numeric score."]
     best = min(arms, key=lambda arm: arms[arm].value)
-    said = [f"{best} comes closest: on average it is {arms[best].value:.2f} points away from people."]
+    distance = arms[best].value
+    said = [f"{best} comes closest: on average it is {distance:.2f} points away from people."]
     other = next((arm for arm in sorted(arms, key=lambda arm: arms[arm].value) if comparison.kinds[arm] != comparison.kinds[best]), None)  # fmt: skip
     if other is not None:
         said.append(_against(comparison, best, other, arms[other]))

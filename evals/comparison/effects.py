@@ -89,7 +89,11 @@ def _predictors(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> tu
         levels = values.nunique()
         if values.isna().any() or levels < 2:
             if name not in PREDICTORS:
-                why = "some cases have no value" if values.isna().any() else "it is the same for every case"
+                why = (
+                    "some cases have no value"
+                    if values.isna().any()
+                    else "its value is the same for every case"
+                )
                 notes.append(f"mixed model: {name} is left out, because {why}")
             continue
         if not pd.api.types.is_numeric_dtype(values.dtype) and levels * CASES_A_LEVEL > len(judged):
@@ -227,23 +231,23 @@ def strata_sentences(table: pd.DataFrame) -> list[str]:
 def _stratum_sentence(row: Mapping[Hashable, Any]) -> str:
     """What is shown to differ on one stratum; empty for nothing."""
     p = {prefix: f"Holm-corrected {p_words(row[f'{prefix}p_holm'])}" for prefix in APART}
-    told = []
+    differences = []
     if row["p_holm"] < LEVEL:
-        side = "farther from" if row["difference"] > 0 else "nearer to"
-        told.append(
-            f"is {side} people than on other cases: its mean absolute error is {row['mae']:.2f} on {row['cases']} cases ({p['']})"
+        farther_or_nearer = "farther from" if row["difference"] > 0 else "nearer to"
+        differences.append(
+            f"is {farther_or_nearer} people than on other cases: its mean absolute error is {row['mae']:.2f} on {row['cases']} cases ({p['']})"
         )
     if row["offset_p_holm"] < LEVEL:
-        side = "more lenient" if row["offset_difference"] > 0 else "harsher"
-        told.append(
-            f"is {side} than on other cases by {abs(row['offset_difference']):.2f} points, relative to people ({p['offset_']})"
+        more_lenient_or_harsher = "more lenient" if row["offset_difference"] > 0 else "harsher"
+        differences.append(
+            f"is {more_lenient_or_harsher} than on other cases by {abs(row['offset_difference']):.2f} points, relative to people ({p['offset_']})"
         )
     if row["score_p_holm"] < LEVEL:
-        told.append(
+        differences.append(
             f"scores {row['score_difference']:+.2f} points compared with its scores on other cases ({p['score_']}; people's scores differ by {row['people_difference']:+.2f} points, {p['people_']})"
         )
     return (
-        f"On cases with {row['column']} {row['level']}, {row['arm']} {'; '.join(told)} (test: {row['test']})."
-        if told
+        f"On cases with {row['column']} {row['level']}, {row['arm']} {'; '.join(differences)} (test: {row['test']})."
+        if differences
         else ""
     )

@@ -91,7 +91,7 @@ def _read_responses(
         ):
             comments.setdefault(reply.user, {})[reply.question] = str(reply.value)
         elif (value := _single(reply.value)) is None:
-            records.lose("rating", "a ranking, spans or several labels", place)
+            records.lose("rating", "an answer that is a ranking, spans or several labels", place)
         else:
             answers.append((reply, value))
     rated_names = {question for question in names if not is_comment_name(question)}

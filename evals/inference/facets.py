@@ -76,14 +76,14 @@ def rating_facets(ratings: pd.DataFrame, *, model: Steps = "rating-scale") -> Fa
     """The analysis of a table of people's ratings; every attribute is taken as better the higher."""
     final = last_round(ratings)
     numbers = pd.to_numeric(final["value"], errors="coerce")
-    words = sorted(set(final.loc[numbers.isna(), "attribute"].astype(str)))
+    attributes = sorted(set(final.loc[numbers.isna(), "attribute"].astype(str)))
     if numbers.notna().sum() == 0:
         raise VenireError("no rating is a number", remedy="give ratings as numbers on a scale with an order")
     facets = many_facets(final.assign(value=numbers).dropna(subset=["value"]), model=model)
     return _with_note(
         facets,
-        f"attributes with values that were left out, because they are not numbers: {', '.join(words)}"
-        if words
+        f"attributes with values that were left out, because they are not numbers: {', '.join(attributes)}"
+        if attributes
         else "",
     )
 

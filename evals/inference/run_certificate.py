@@ -365,8 +365,9 @@ def guarantee(found: RunCertificate) -> str:
         if shifted_names
         else ""
     )
+    confidence = 1 - rule.delta
     return (
-        f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{distance}, with probability {1 - rule.delta:.1%} over the draw of "
+        f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{distance}, with probability {confidence:.1%} over the draw of "
         "the labels, on cases drawn like the labelled ones. The guarantee is about the error among accepted verdicts, not about their number."
         + but
     )

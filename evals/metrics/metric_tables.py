@@ -97,9 +97,10 @@ class MetricReport:
                 f"{blank} references are empty after normalisation: no metric is computed for these cases."
             )
         if (corpus := self.corpus) is not None:
+            words = corpus.words
             lines.append(
                 f"Word error rate (WER) of the corpus: {corpus.rate:.4f}, from {corpus.substitutions} substitutions, {corpus.deletions} deletions and "
-                f"{corpus.insertions} insertions in {corpus.words} reference words of {corpus.cases} cases."
+                f"{corpus.insertions} insertions in {words} reference words of {corpus.cases} cases."
             )
         if self.labels is not None:
             lines += self._people_sentences(self.labels)

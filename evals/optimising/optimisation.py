@@ -90,17 +90,18 @@ class Optimised:
         if self.gain is None:
             return f"No wording better than yours was found: {self.why}. Your wording is returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         gain = self.gain.difference
-        values = f"{measure} {_three_places(self.rewards[0])} before and {_three_places(self.rewards[1])} after on {n} held-out test cases"
+        before, after = map(_three_places, self.rewards)
+        scores = f"{measure} {before} before and {after} after on {n} held-out test cases"
         if np.isnan(self.gain.p):
-            return f"It is not shown whether the new wording is better: {values}; {gain.note}. {_KEPT}"
+            return f"It is not shown whether the new wording is better: {scores}; {gain.note}. {_KEPT}"
         interval = f"difference {gain.value:+.3f}, {interval_phrase(gain.low, gain.high, '+.3f')}"
         if not self.shown:
-            return f"No wording better than yours was found: {self.why}; {values} ({interval}). {_KEPT}"
+            return f"No wording better than yours was found: {self.why}; {scores} ({interval}). {_KEPT}"
         if self.gain.shown > 0:
-            return f"The new wording is better: {values} ({interval})."
+            return f"The new wording is better: {scores} ({interval})."
         if self.gain.shown < 0:
-            return f"The new wording is worse on the held-out test cases, though it was better on the validation cases: {values} ({interval}). {_KEPT}"
-        return f"The test cases do not show that the new wording is better than yours: {values} ({interval}). {_KEPT}"
+            return f"The new wording is worse on the held-out test cases, though it was better on the validation cases: {scores} ({interval}). {_KEPT}"
+        return f"The test cases do not show that the new wording is better than yours: {scores} ({interval}). {_KEPT}"
 
 
 _KEPT = "Your wording is returned unchanged; the other wordings are in lineage.jsonl."

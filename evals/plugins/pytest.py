@@ -21,7 +21,7 @@ _OPTIONS = {
     "rubric": "the questions to the jury: a rubric file, or a name from `venire rubrics`",
     "jury": "the jury: a jury file, or a name from `venire juries`",
     "model": "the model of every juror whose model the jury file does not name",
-    "base_url": "the address of that model's server",
+    "base_url": "the address of the server that runs the model",
     "record": "the folder of a run that keeps every call, so that none is paid for twice",
 }
 

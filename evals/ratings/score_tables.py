@@ -247,7 +247,11 @@ def lay_marks(evidence: Evidence) -> Marks:
             **_answers(evidence.rescored.assign(panel=SECOND), "panel"),
         },
         notes=(
-            *((f"left out, because the values have no order: {', '.join(left_out)}",) if left_out else ()),
+            *(
+                (f"attributes left out, because their values have no order: {', '.join(left_out)}",)
+                if left_out
+                else ()
+            ),
             *evidence.reference().notes,
         ),
     )

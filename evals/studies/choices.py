@@ -145,18 +145,18 @@ class Choices:
         """For each attribute whether a jury pays and what to use; then what the margin would allow."""
         paying = [name for name, found in self._found.items() if found.pays]
         if self._found:
-            told = (
-                f"A jury is worth using on {', '.join(paying)}"
+            measure = self.goal.objective.words
+            yield (
+                f"A jury is worth using on {', '.join(paying)} (measured by {measure}, on cases that were not used to choose it)."
                 if paying
-                else "No jury is shown to be worth using"
+                else f"No jury is shown to be worth using (measured by {measure}, on cases that were not used to choose it)."
             )
-            yield f"{told} (measured by {self.goal.objective.words}, on cases that were not used to choose it)."
         for name, found in self._found.items():
             yield self._use(name, found)
             yield from self._cheaper(name, found)
 
     def _use(self, name: str, found: ArmChoice) -> str:
-        used, words = self.arm_to_use(found), self.goal.objective.words
+        used, measure = self.arm_to_use(found), self.goal.objective.words
         gain = (
             "there is no jury to compare the single judge with"
             if found.jury is None
@@ -164,7 +164,7 @@ class Choices:
         )
         reason = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest arm that is not shown to be worse than the best"  # fmt: skip
         arm, score = self.who(used), _interval(used)
-        return f"{name}: use {arm}, because {reason}; its {words} on held-out cases is {score}; {gain}."
+        return f"{name}: use {arm}, because {reason}; its {measure} on held-out cases is {score}; {gain}."
 
     def _cheaper(self, name: str, found: ArmChoice) -> Iterator[str]:
         if found.jury is None or not found.pays:

@@ -201,7 +201,7 @@ def test_words_that_were_there_before_may_stay_and_those_of_a_case_may_not(rubri
     assert "13 words, and at most 12 are allowed" in str(guard.refusal("a " * 13, given))
     assert guard.refusal("b " * 13, "word " * 13) is None, "as long as the text before it"
     assert "placeholder" in str(guard.refusal("Ask {name}.", "Ask.")) and "is gone" in str(guard.refusal("Ask.", "Ask {name}."))  # fmt: skip
-    assert guard.refusal("...", given) == "it is empty"
+    assert guard.refusal("...", given) == "the text is empty"
 
 
 @pytest.mark.parametrize(
