@@ -16,6 +16,7 @@ from .files import near_column
 from .rows import cell_number, from_csv_cell, read_rows
 from .sheet_columns import column_named, without_aggregates
 from .sheet_scores import QUALITY, plain_name, without_scale
+from .sheet_texts import are_texts
 
 _LONG = ("case", "rater", "attribute", "value")
 _BESIDE = ("round", "rationale")
@@ -109,7 +110,8 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
     case, rater = column_named("id", columns), column_named("rater", columns)
     if case is None:
         raise _missing(place, "case", columns)
-    scores = [name for name in columns if name not in (case, rater, *_BESIDE)]
+    texts = [name for name in columns if are_texts([_text(row[name])])] if rater is None else []
+    scores = [name for name in columns if name not in (case, rater, *_BESIDE, *texts)]
     by_person = scores_by_person(scores) if rater is None else {}
     if rater is None and not by_person:
         raise _missing(place, "rater", columns)
@@ -142,7 +144,8 @@ def _long_rows(place: str, row: _Row) -> Iterator[_Row]:
 def _missing(place: str, column: str, columns: Iterable[str]) -> InvalidFile:
     return InvalidFile(
         f"{place}: no column {column!r}",
-        remedy=f"{near_column(column, columns)}ratings have case,rater,attribute,value, or case,rater and one column per attribute",
+        remedy=f"{near_column(column, columns)}ratings have case,rater,attribute,value, or case,rater and one column per attribute; "
+        "from a sheet of another form, `venire new FOLDER --from SHEET` makes such a file",
     )
 
 
@@ -195,7 +198,9 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     names = without_aggregates(names)
     if (
         len(names) > 1
-        and all(_PERSON.search(name) and not QUALITY.search(plain_name(name)) for name in names)
+        and all(
+            _PERSON.search(name.replace("_", " ")) and not QUALITY.search(plain_name(name)) for name in names
+        )
         and not any(form.fullmatch(name) for form, _ in _BY_PERSON[:3] for name in names)
     ):
         return {name: (name, OVERALL) for name in names}

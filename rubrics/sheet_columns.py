@@ -82,6 +82,7 @@ AGGREGATE = re.compile(
     r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
 )
 """What stands in a person's place over scores worked out from the others, or before a row of them."""
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 _TITLED = re.compile(r"(dr|prof|mr|mrs|ms|mme|frau|herr|sra?|dra)\b\.?\s|[^@\s]+@[^@\s]+$", re.IGNORECASE)
 """How a person's name with a title begins; or an address."""
 _NAMED = re.compile(r"[A-Z][^\W\d_]+( [A-Z][^\W\d_]+){0,2}|([A-Z]\.? ?){2,3}")
@@ -213,8 +214,11 @@ def _first_key(
 def _guess_rater(
     free: Sequence[str], cells: Mapping[str, Sequence[str]], texts: Sequence[str], scored: Sequence[str]
 ) -> str | None:
-    """The column of raters: one that says who rated, or the only one of short words that tells apart the rows of one text (and attribute)."""
-    named = [c for c in free if _RATED_BY.search(plain_name(c)) and c not in scored]
+    """The column of raters: one that says who rated, or holds e-mail addresses, each in several rows, or the only one of short words that tells apart the rows of one text (and attribute)."""
+    named = [
+        c for c in free
+        if c not in scored and (_RATED_BY.search(plain_name(c)) or (_recurs(cells[c]) and all(map(_ADDRESS.fullmatch, cells[c]))))
+    ]  # fmt: skip
     if named or not texts or len(set(texts)) == len(texts):
         return next(iter(named), None)
     subject = attribute_column([c for c in free if c not in scored], cells)

@@ -24,6 +24,7 @@ _NOUNS: Mapping[_Kind, str] = {
     "texto|carta|informe|nota|notas|mensaje|relatorio|mensagem",
 }
 """Nouns for texts, in five languages; of `either`, one is judged where no other is, and is else what the judged text was made from."""
+OUTPUT_NAMES = frozenset(_NOUNS["output"].split("|"))
 _NOUN_KINDS: Mapping[str, _Kind] = {noun: kind for kind, nouns in _NOUNS.items() for noun in nouns.split("|")}
 _MADE = re.compile(
     r"\b(ai|generated|gpt|gpt4\w*|gpt3\w*|chatgpt|copilot|deepl|claude|gemini|llama|mistral|llm|model|bots?|chatbots?|assistant|candidate|machine|mt|predicted|"
@@ -151,7 +152,7 @@ def text_kind(column: str) -> _Kind | None:
     telling = [kind for kind in nouns if kind != "either"]
     if "question" in telling and "output" not in telling:
         return "question"
-    if _GIVEN.search(head):
+    if _GIVEN.search(head) and not _USERS.search(head):
         return "source"
     if (_MADE.search(whole) or _REWRITTEN.search(whole)) and telling[-1:] != ["source"]:
         return "output"

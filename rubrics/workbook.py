@@ -20,7 +20,8 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 from .errors import InvalidFile
 from .files import open_file, split_sheet
 from .sheet_columns import column_named
-from .sheet_texts import text_kind
+from .sheet_scores import plain_name
+from .sheet_texts import OUTPUT_NAMES
 
 Cell = str | float | int | bool | None
 
@@ -57,7 +58,9 @@ def first_table(path: Path, sheets: Sequence[str]) -> str:
         with open_sheet(Path(f"{path}#{name}")) as sheet:
             top = [[str(cell) for cell in cells if cell is not None] for _, cells in islice(sheet.rows, 10)]
         return any(
-            len(cells) > 2 or column_named("id", cells) or any(text_kind(cell) == "output" for cell in cells)
+            len(cells) > 2
+            or column_named("id", cells)
+            or any(plain_name(cell) in OUTPUT_NAMES for cell in cells)
             for cells in top
         )
 

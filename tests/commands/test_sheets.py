@@ -197,6 +197,8 @@ SHEETS = {
     "a slider without a name that tells": Sheet(rows("id|summary|DA", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), asks="'DA' seems to hold scores"),
     "a doctor's and a machine's": Sheet(rows("id|transcript|doctor_note|ai_note|quality", *(f"{n}|What was said in the room.|What the doctor wrote down in the evening of that day.|TEXT|{n}" for n in (1, 2, 3))), asks="'doctor_note' may be the source"),
     "a person's and a machine's": Sheet(rows("id|transcript|human_note|ai_note|quality", *(f"{n}|What was said in the room.|What a person wrote down.|TEXT|{n}" for n in (1, 2, 3))), 3, "quality", "rater-1", 3, "human_note  reference"),
+    "addresses of raters": Sheet(rows("Stempel|Adresse der Person|Fall|Zusammenfassung|Wie klar?", "1.5.|a@x.org|1|TEXT|4", "2.5.|b@x.org|2|TEXT|3", "3.5.|a@x.org|3|TEXT|5"), 3, "wie_klar", "a@x.org b@x.org", 3),
+    "raters by underscore": Sheet(rows("id|user_input|bot_response|Rater_A|Rater_B", *(f"{n}|What to do with a fever?|TEXT|{n}|{n}" for n in (1, 2, 5))), 3, "overall_quality", "Rater_A Rater_B", 6, "user_input       question"),
     "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
 }  # fmt: skip
 
@@ -243,7 +245,7 @@ def test_a_sheet_is_read_as_a_person_would_or_asked_about(tmp_path: Path, name: 
 
 def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> None:
     cover, table = (
-        text_rows(["Study", "Ward 3"], ["Date", "June"]),
+        text_rows(["Study", "Ward 3"], ["Version", "2"]),
         text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 2]),
     )
     names = '<sheet name="About" sheetId="1" r:id="rId1"/><sheet name="Data" sheetId="2" r:id="rId2"/>'
@@ -267,6 +269,7 @@ def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> 
         ("case,rater,clear\na,Ana,4\nb,Ben,2\n", {"Ana", "Ben"}),
         ("ID,Reviewer,clear\na,Ana,4\nb,Ben,2\n", {"Ana", "Ben"}),
         ("case,clear (Ana),clear (Ben)\na,4,\nb,,2\n", {"Ana", "Ben"}),
+        (f"case_id,ward_note,ai_summary,clear_ana,clear_ben\na,{A},{B},4,\nb,{B},{C},,2\n", {"ana", "ben"}),
     ],
 )
 def test_every_form_of_ratings_is_recognised(tmp_path: Path, text: str, people: set[str]) -> None:
