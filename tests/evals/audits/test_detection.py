@@ -72,6 +72,12 @@ def test_a_second_panel_is_held_against_the_first_as_the_arm_is() -> None:
     offset = found.loc[("before", "safe", "offset")]
     assert (offset["of_arm"], offset["of_panel"], offset["n"]) == (0.5, 1.0, 4)
     assert offset["advantage"] == pytest.approx(0.5), "nearer, for its offset is the smaller"
+    below = against_panel(given, "jury", scores.assign(before=np.array(people) - 1.0), Draws(0, 50))
+    below = below.set_index(["side", "attribute", "measure"])
+    row = below.loc[("before", "safe", "offset")]
+    assert (row["of_arm"], row["advantage"]) == (-1.0, pytest.approx(0.0)), (
+        "as far below as the panel is above"
+    )
     rmse = found.loc[("before", OVERALL, "rmse")]
     assert (rmse["of_arm"], rmse["of_panel"]) == pytest.approx((np.sqrt(2 / 4), np.sqrt(8 / 4)))
     assert rmse["advantage"] == pytest.approx(np.sqrt(2) - np.sqrt(0.5)) and rmse["win_rate"] > 0.8

@@ -100,6 +100,14 @@ def test_sleepstudys_published_estimates() -> None:
     assert list(found.spread.values()) == pytest.approx(spread, abs=1.1e-3)
 
 
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [("openai/llama-3.3", "meta"), ("openrouter/anthropic/claude-3", "anthropic"), ("vertex_ai/claude-3", "anthropic"), ("server/my-model", ""), ("openai/my-model", "openai"), ("Claude 4.1 Opus", "anthropic"), ("ward-7", "people"), ("mine/gpt-4", "house")],
+)  # fmt: skip
+def test_the_last_part_of_a_name_tells_first_and_ones_own_names_before_all(name: str, of: str) -> None:
+    assert family(name, {"ward-*": "people", "MINE/*": "house"}) == of
+
+
 def test_a_juror_is_a_model_whose_seats_and_repeats_are_averaged() -> None:
     """Two systems, two models, the first with two seats of 1 and 3: means by hand, and how far each lies above what is expected."""
     first = [votes("jury", seat, scores, model="openai/gpt-4o") for seat, scores in (("a", [1.0, 2.0, 4.0]), ("b", [3.0, 4.0, 4.0]))]  # fmt: skip

@@ -163,6 +163,8 @@ def test_two_judges_are_compared_on_the_cases_that_both_repeated() -> None:
     assert found.loc["brief", "difference"] == pytest.approx(-math.sqrt(2))
     assert found.loc[OVERALL, "difference"] == pytest.approx(math.sqrt(10 / 4) - math.sqrt(5 / 4))
     assert found["n"].tolist() == [2, 2, 2] and set(found["first"]) == {"one: j"}
+    of_one = steadier(by_case, NO_GROUPS, ["safe"]).set_index("attribute")["difference"]
+    assert of_one[OVERALL] == pytest.approx(of_one["safe"]), "of the attributes that share a scale alone"
     alone = steadier(by_case[by_case["case"] == "c0"], NO_GROUPS, ["safe"]).set_index("attribute")
     assert np.isnan(alone.loc["safe", "difference"]) and "1 case" in alone.loc["safe", "note"]
     table = judges_scatter(by_case, NO_GROUPS).set_index(["judge", "attribute"])

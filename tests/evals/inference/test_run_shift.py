@@ -123,6 +123,8 @@ def test_a_runs_facets_are_of_one_stage_with_the_good_end_up_and_people_beside_j
     people = pd.DataFrame({"case": [f"c{n}" for n in range(10)], "rater": "Ana", "attribute": "risk", "value": 2})  # fmt: skip
     beside = run_facets(folder, human=people).raters.set_index("rater")
     assert (beside.loc["Ana", "n"], beside.loc["Ana", "mean"]) == (10, 4.0)
+    named_alike = run_facets(folder, human=people.assign(rater="x")).raters.set_index("rater")["n"].to_dict()
+    assert named_alike == {"x": 20, "y": 20, "z": 20, "x (person)": 10}
     with pytest.raises(VenireError, match="no arm named 'pannel'"):
         run_facets(folder, arm="pannel")
 

@@ -153,6 +153,16 @@ def test_components_of_repeats_by_hand() -> None:
     assert (designs.loc[("round robin", 2, 3), "calls"], designs.loc[("round robin", 2, 3), "usd"]) == (3, 1.5)  # fmt: skip
 
 
+def test_unequal_repeats_weigh_by_their_freedom_and_number_by_their_harmonic_mean() -> None:
+    """One cell of three answers with a variance of 1, one of two with 8, two of one: within (2 * 1 + 8) / 3."""
+    cells = {("a", "x"): [1, 2, 3], ("a", "y"): [0, 4], ("b", "x"): [5], ("b", "y"): [7]}
+    rows = [(case, juror, n, float(value)) for (case, juror), values in cells.items() for n, value in enumerate(values)]  # fmt: skip
+    found = variance_components(pd.DataFrame(rows, columns=["case", "juror", "repeat", "value"]))
+
+    assert found.repeat == pytest.approx(10 / 3)
+    assert found.repeats == pytest.approx(4 / (1 / 3 + 1 / 2 + 1 + 1))
+
+
 def test_designs_of_a_round_robin_and_of_too_little() -> None:
     made = study(long(np.array([list(map(float, row)) for row in BRENNAN])), "x", "final", usd=0.01)
     turn = made.designs[made.designs["design"] == "round robin"].iloc[0]

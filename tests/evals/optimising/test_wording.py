@@ -119,6 +119,23 @@ def test_rewards_of_measures_and_of_what_is_not_answered(rubric: Rubric) -> None
         rewards(Reward(costs="accurate"), rubric, people, None)
 
 
+def test_costs_are_by_the_right_answer_first_and_what_nobody_rated_is_no_open_question() -> None:
+    """Missing harm (2 called 1) costs more than seeing it where there is none; an abstention has its own price."""
+    scale = {"level": "ordinal", "anchors": {1: "none", 2: "some", 3: "much"}, "costs": {1: {1: 1, 2: 0, 3: -1}, 2: {1: -3, 2: 2, 3: 0}, 3: {1: -9, 2: -1, 3: 3}, "abstention": -4}}  # fmt: skip
+    asked = [{"name": name, "question": "?", "scale": "harm"} for name in ("impact", "other")]
+    rubric = Rubric.model_validate({"name": "r", "version": 1, "scales": {"harm": scale}, "attributes": asked})  # fmt: skip
+    people = pd.DataFrame([("c0", "p", "impact", 2.0), ("c1", "p", "impact", 1.0)], columns=["case", "rater", "attribute", "value"])  # fmt: skip
+    found = rewards(Reward(costs="impact"), rubric, people, None)
+    of_all = rewards(Reward(measure="credit"), rubric, people, None)
+    (first, second, silent, unrated) = heard(rubric, [1, 2, None, None])
+
+    assert (found.of_case(first), found.of_case(second)) == (-3.0, 0.0)
+    assert found.of_question("c0", "impact", None) == -4.0 and found.of_question("c0", "impact", first["impact"].model_copy(update={"value": 1.5})) == -3.0  # fmt: skip
+    assert (found.best, found.worst) == (3.0, -9.0) and (of_all.best, of_all.worst) == (1.0, 0.0)
+    assert [of_all.open_questions(each) for each in (first, second, silent, unrated)] == [0, 0, 0, 0]
+    assert of_all.open_questions(silent.model_copy(update={"case": "c0"})) == 1
+
+
 def heard(rubric: Rubric, answers: list[int | None]) -> list[Verdict]:
     """A verdict on each of the cases c0, c1, ...: what was answered to `accurate`, or nothing."""
     jury = Jury.model_validate({"name": "j", "seats": [{"name": "a", "model": "m"}], "quorum": 1})

@@ -121,6 +121,10 @@ def test_a_case_is_known_by_its_words_unless_it_has_an_id() -> None:
         with pytest.raises(RequestError) as error:
             case_of(**refused)
         assert error.value.status == 422
+    for broken in (b"{", b"output", b""):
+        with pytest.raises(RequestError) as error:
+            read_case(broken, NOTE)
+        assert error.value.status == 400
 
 
 @pytest.mark.parametrize(
@@ -232,6 +236,8 @@ def test_the_one_that_waited_longest_gives_way_and_one_that_is_answered_never(
     assert after(connecting.IDLE_SECONDS - 1) == set()
     with open_links.keep_open("d"):  # type: ignore[arg-type]
         assert after(connecting.IDLE_SECONDS + 40) == {"f"}
+    assert after(2 * connecting.IDLE_SECONDS + 39) == {"f"}, "since it was answered, d waits anew"
+    assert after(2 * connecting.IDLE_SECONDS + 41) == {"d", "f"}
 
 
 @pytest.mark.parametrize(

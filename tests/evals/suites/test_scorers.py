@@ -379,3 +379,5 @@ def test_a_jurys_mean_rating_weighs_every_rating_and_turns_what_is_better_low() 
     assert lost.value == pytest.approx(1 + 4 * (2 * 0.875 + 1) / 3) and (lost.ratings, lost.lost) == (4, 2)
     hung = rated("mean", ballots[0], quorum=2)
     assert (hung.status, hung.value) == ("hung", None) and hung.lost == 4
+    in_part = rated("mean", cast("a", {"accurate": 5, "risk": 1}), cast("b", {"accurate": 4}, abstained=("risk",)))  # fmt: skip
+    assert (in_part.status, in_part.value, in_part.ratings) == ("hung", None, 3) and "risk" in in_part.why

@@ -168,6 +168,10 @@ def test_what_is_left_out_is_counted_and_the_last_round_counts(tmp_path: Path) -
     assert {part["rationale"] for part in first.values()} == {"The reviewer gave no reason."}
     assert found.preferences[0]["prompt"] == found.sft[0]["messages"][:-1]
     # Everyone has as many rows as Ana and Ben, and each own row at least once.
+    any_number = RUBRIC.replace("level: ordinal, anchors: {1: worst, 2: poor, 3: fair, 4: good, 5: best}", "level: interval, minimum: 1, maximum: 5")  # fmt: skip
+    (tmp_path / "rubric.yaml").write_text(any_number)
+    of_numbers = examples_from(load_train_file(path))
+    assert of_numbers.dropped["ballots with a value off the scale"] == 1 and len(of_numbers.sft) == 5
     rows_of = Counter(row["reviewer"] for row in found.upsampled)
     assert rows_of == {"Ana": 2, "Ben": 2, "Di": 2} and all(row in found.upsampled for row in found.sft)
     assert found.summary()["reviewers"]["Di"] == {"rows": 1, "upsampled": 2}

@@ -293,6 +293,10 @@ def test_of_others_that_share_a_segment_the_most_similar_keeps_it() -> None:
 
     found = refine(base.model_copy(update={"groups": (group([0], [0]), group([2], [0]))}))
     assert [g.heard for g in found.groups] == [(0,)] and "duplicate-dropped" in {c.rule for c in found.log}
+    base = empty_alignment(talk("no pain today", "yes", "no pain at all"), talk("no pain at all"))
+    for order in (1, -1):
+        claims = (group([0], [0]), group([2], [0]))[::order]
+        assert refine(base.model_copy(update={"groups": claims})).groups == (group([2], [0]),)
 
 
 def test_a_missed_utterance_is_looked_for_between_its_neighbours_alone() -> None:
@@ -396,6 +400,14 @@ def test_cases_have_what_was_said_and_heard_and_the_turns_before(tmp_path: Path)
     write_alignment(tmp_path / "a.json", alignment)
     assert read_alignment(tmp_path / "a.json") == alignment
     assert read_groups(tmp_path / "a.json") == alignment.groups
+
+
+def test_a_talk_of_fillers_is_known_by_them_and_groups_without_a_side_are_none(tmp_path: Path) -> None:
+    found = lexical_alignment(empty_alignment(talk("um", "my um chest", "Mm-hmm."), talk("um", "my chest", "mm hmm")))  # fmt: skip
+    assert found.groups == (group([0], [0]), group([1], [1]), group([2], [2]))
+    path = tmp_path / "a.json"
+    path.write_text('{"alignments": [{"golden_indices": [0, 1], "asr_indices": 2}, {"golden_indices": [3], "asr_indices": []}]}')  # fmt: skip
+    assert read_groups(path) == (group([0, 1], [2]),)
 
 
 def test_files_that_are_no_alignments(tmp_path: Path) -> None:
