@@ -13,8 +13,9 @@ import pytest
 from command_line import venire
 
 from venire import Case
+from venire.evals.training import planting
 from venire.evals.training.faults import other_number, points_for
-from venire.evals.training.passages import Truth, numbers_in, passages
+from venire.evals.training.passages import Edit, Truth, numbers_in, passages
 from venire.evals.training.planting import (
     KINDS,
     Fault,
@@ -94,6 +95,16 @@ def test_what_is_said_twice_is_not_lost_when_it_is_left_out_once() -> None:
 def test_a_text_without_a_place_for_a_fault_gets_none() -> None:
     assert plant("Asthma.", Truth(("Patient: I have asthma.",)), ["number"], random.Random(0)) is None
     assert plant("Asthma.", Truth(("Patient: I have asthma.",)), ["order"], random.Random(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("edit", "apart"),
+    [((0, 4), True), ((0, 6), False), ((7, 9), False), ((5, 12), False), ((10, 20), False), ((12, 20), True), ((5, 5), False), ((4, 5), False)],
+)  # fmt: skip
+def test_a_fault_stands_neither_within_nor_across_nor_right_before_another(edit: tuple[int, int], apart: bool) -> None:  # fmt: skip
+    fault = Fault(kind="term", attribute="accurate", points=3, start=5, end=12, before="x", after="y")
+    assert planting._overlap(Edit(*edit, "", 1), fault) is not apart
+    assert not planting._overlap(Edit(*edit, "", 1), fault.model_copy(update={"kind": "order"}))
 
 
 def test_several_faults_do_not_overlap() -> None:
