@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
 import random
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 
+from venire import Rubric, VenireError
 from venire.cli import main
 from venire.evals.metrics import metric as metric_module
-from venire.evals.metrics.measuring import MeasuredMetric, PeopleLabels, TextPair, measure, track
+from venire.evals.metrics.measuring import (
+    MeasuredMetric,
+    PeopleLabels,
+    TextPair,
+    measure,
+    people_labels,
+    read_pairs,
+    risk_table,
+    track,
+)
 from venire.evals.metrics.metric import chosen_metrics
 from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.metrics.overlap import corpus_errors, rouge_l
@@ -180,3 +192,29 @@ def test_the_errors_of_a_corpus_are_those_of_its_texts_together() -> None:
     assert found is not None and (found.substitutions, found.deletions, found.insertions) == (1, 1, 1)
     assert (found.hits, found.words, found.cases) == (5, 7, 3) and found.rate == pytest.approx(3 / 7)
     assert corpus_errors([("words", "")]) is None
+
+
+def test_a_missed_output_is_empty_and_the_bad_end_is_the_rubrics(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    rows = [{"id": "a", "reference": "One two.", "output": "(nothing was heard)", "missed": True, "group": "g"}, {"id": "b", "reference": "One two.", "output": "One.", "missed": False}, {"id": "c", "reference": None, "output": "x"}]  # fmt: skip
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [(pair.case, pair.reference, pair.output, pair.group) for pair in read_pairs(file)] == [("a", "One two.", "", "g"), ("b", "One two.", "One.", None), ("c", "", "x", None)]  # fmt: skip
+
+    five = {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}
+    given = pd.DataFrame([("a", rater, name, value) for rater, value in (("p", 1.0), ("q", 3.0), ("r", 5.0)) for name in ("good", "harm")], columns=["case", "rater", "attribute", "value"])  # fmt: skip
+    for name, better, ends in (("good", "high", (1.0, 5.0, "low")), ("harm", "low", (5.0, 1.0, "high"))):
+        rubric = Rubric.model_validate({"name": "r", "version": 1, "scales": {"five": five}, "attributes": [{"name": each, "question": "?", "scale": "five", "better": better if each == name else "high"} for each in ("good", "harm")]})  # fmt: skip
+        labels = people_labels(given, attribute=name, rubric=rubric)
+        assert (labels.severe, labels.none, labels.worse) == ends and labels.values == {"a": 3.0}
+    assumed = people_labels(given[given["attribute"] == "good"])
+    assert (assumed.severe, assumed.none, assumed.assumed) == (5.0, 1.0, True)
+    with pytest.raises(VenireError, match="people rated 2 attributes"):
+        people_labels(given)
+
+
+def test_a_metric_is_aligned_with_risk_where_the_worse_case_has_the_worse_value() -> None:
+    def metric(direction: str, worse: float, better: float) -> MeasuredMetric:
+        return MeasuredMetric("m", "M", "f", direction, (0.0, 1.0), {"w": worse, "b": better})  # type: ignore[arg-type]
+
+    given = [metric("low", 0.9, 0.1), metric("low", 0.1, 0.9), metric("high", 0.1, 0.9), metric("high", 0.9, 0.1), metric("high", 0.5, 0.5), metric("high", math.nan, 0.5)]  # fmt: skip
+    assert risk_table(given, "w", "b")["aligned"].tolist() == ["yes", "no", "yes", "no", "tie", "undefined"]

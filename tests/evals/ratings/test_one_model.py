@@ -173,3 +173,28 @@ def test_of_several_rounds_a_raters_last_word_on_an_attribute_counts() -> None:
     assert len(last_round(table.drop(columns="round"))) == 6
     usable, check = check_ratings(table, ASKED)
     assert sorted(usable["value"]) == [2.0, 3.0, 4.0, 5.0] and (check.given, check.earlier) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"preference": 1}, [(False, 1.0)]), ({"preference": "2"}, [(False, 0.0)]), ({"preference": "tie"}, [(False, 0.5)]), ({"preference": 1.25}, [(False, 0.75)]),
+        ({"preference": "x"}, [(False, 1.0)]), ({"preference": "y"}, [(False, 0.0)]), ({"preference": "second"}, [(False, 0.0)]), ({"preference": "first", "order": 2}, [(True, 1.0)]),
+        ({"probability": 0.9}, [(False, 0.9)]), ({"probability": 0.2, "order": "ba"}, [(True, 0.2)]), ({"preference": "error"}, []), ({"preference": ""}, []),
+        ({"g1_winner": "model_1", "g2_winner": "model_2"}, [(False, 1.0), (True, 0.0)]), ({"g1_winner": "tie", "g2_winner": "error"}, []), ({"g1_winner": "error", "g2_winner": "model_1"}, []),
+    ],
+)  # fmt: skip
+def test_a_preference_is_what_the_first_won_in_whichever_words(tmp_path: Path, row: dict[str, object], told: list[tuple[bool, float]]) -> None:  # fmt: skip
+    file = tmp_path / "p.jsonl"
+    pair = {"case": "c", "first": "x", "second": "y", "judge": "j"}
+    whole = {**pair, "preference": 1, "case": "last"} if "g1_winner" not in row else {**pair, "g1_winner": "tie", "g2_winner": "tie", "case": "last"}  # fmt: skip
+    file.write_text("".join(json.dumps(each) + "\n" for each in ({**pair, **row}, whole)))
+    table, lost = load_preferences(file)
+
+    mine = table[table["case"] == "c"]
+    assert list(zip(mine["swapped"], mine["share"].round(9), strict=True)) == told
+    assert lost == (not told)
+    alpaca = tmp_path / "a.json"
+    alpaca.write_text(json.dumps([{"instruction": "i", "generator_1": "x", "generator_2": "y", "output_1": "12345", "output_2": "12", "preference": 2, "annotator": "k"}]))  # fmt: skip
+    (read,) = load_preferences(alpaca)[0].to_dict("records")
+    assert (read["case"], read["judge"], read["first"], read["share"], read["length"]) == ("i", "k", "x", 0.0, 3.0)  # fmt: skip

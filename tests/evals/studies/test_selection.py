@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -40,6 +41,7 @@ from venire.evals.studies.juror_tables import (
     effective_jurors,
     exact_shapley,
     juror_errors,
+    leave_one_out,
     position_bias,
     sampled_shapley,
 )
@@ -617,3 +619,21 @@ def test_values_that_are_all_the_same_are_no_certainty() -> None:
         "Wilson's, of 0 of 10: so many others may differ"
     )
     assert (same.p, same.difference.note) == (1, "both are the same on every case")
+
+
+def test_leave_one_out_is_the_pool_less_the_pool_without_and_of_equal_juries_the_cheapest_is_best() -> None:
+    """Three jurors on two questions: without the third, the first question ties and earns nothing."""
+    truth = np.array([1.0, 0.0])
+    votes = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 0.0]), "c": np.array([1.0, 1.0])}
+    three = pool(votes, truth)
+    counter = VoteCounter(three)
+
+    assert counter.credits(np.ones((1, 3), dtype=bool)).tolist() == [[1.0, 1.0]]
+    assert leave_one_out(counter).tolist() == [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    assert np.isnan(leave_one_out(VoteCounter(pool({"a": votes["a"]}, truth)))).all()
+    alike = pool({"dear": votes["a"], "cheap": votes["a"], "worse": votes["b"]}, truth)
+    priced = replace(alike, cost=np.array([3.0, 1.0, 0.5]))
+    assert best_juries(priced, (1,)).tolist() == [[False, True, False]]
+    assert best_juries(replace(alike, cost=np.array([1.0, 3.0, 0.5])), (1,)).tolist() == [
+        [True, False, False]
+    ]
