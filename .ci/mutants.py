@@ -244,6 +244,9 @@ def _merge_base() -> str:
 
 
 def _changed_lines(base: str, module: str) -> list[int]:
+    if _git("ls-files", "--others", "--", module):
+        # Not yet in git, so that no diff shows it: all of it is new.
+        return list(range(1, 1 + len((ROOT / module).read_text(encoding="utf-8").splitlines())))
     diff = _git("diff", "-U0", base, "--", module)
     spans = [(int(start), int(many or 1)) for start, many in re.findall(r"^@@ .*\+(\d+)(?:,(\d+))? @@", diff, re.MULTILINE)]  # fmt: skip
     return [line for start, many in spans for line in range(start, start + many)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -300,9 +300,15 @@ GROUP = "venire.rubrics"
 def load_rubric(name_or_path: str | Path) -> Rubric:
     """The rubric in a file, or the library's rubric of that name."""
     path = Path(name_or_path)
-    if path.suffix in (".yaml", ".yml") or path.exists():
-        return load_yaml(path, Rubric)
-    return load_yaml(library_file(GROUP, str(name_or_path), "rubric"), Rubric)
+    if not (path.suffix in (".yaml", ".yml") or path.exists()):
+        path = library_file(GROUP, str(name_or_path), "rubric")
+    return _first_equal(load_yaml(path, Rubric))
+
+
+@lru_cache(maxsize=64)
+def _first_equal(rubric: Rubric) -> Rubric:
+    """The rubric as it was first loaded: what is cached by a rubric is then found without comparing two of them."""
+    return rubric
 
 
 def _length(scale: Scale) -> float | None:

@@ -9,8 +9,10 @@ from rich.console import Console
 from venire import Jury, load_rubric
 from venire.orchestration.run_session import RunSession, run_session
 
-# venire imports a road's library when it is first used; nobody else's imports are timed either.
+# venire imports a road's or a protocol's library when it is first used; nobody else's imports are timed either.
 import_module("venire.agents.clients.server" if JOB["road"] == "server" else "litellm")
+if JOB["protocol"] == "magentic-one":
+    import_module("venire.orchestration.protocols.magentic_team")
 # LiteLLM wants a key, and looks for it in the environment.
 key = {} if JOB["road"] == "server" else {"api_key_env": "VENIRE_BENCHMARK_KEY"}
 seats = [

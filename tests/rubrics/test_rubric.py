@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import ROOT
 from openai_server import Call, ProviderServer, filled
 from pydantic import ValidationError
 from server_juries import jury_at
 
-from venire import Case, Rubric, deliberate_sync
+from venire import Case, Rubric, deliberate_sync, load_rubric
 from venire.agents.prompting import rubric_text
 
 
@@ -67,3 +69,14 @@ def test_a_condition_that_can_never_hold_is_refused(condition: dict[str, Any], m
 
 def test_a_rubric_without_conditions_is_recorded_as_before() -> None:
     assert all("asked_if" not in each for each in conditional().model_dump(mode="json")["attributes"])
+
+
+def test_a_rubric_that_is_loaded_again_is_the_same_one_unless_its_file_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.yaml"
+    path.write_text((ROOT / "rubrics/library/clinical-note.yaml").read_text(encoding="utf-8"))
+    first = load_rubric(path)
+    assert load_rubric(path) is first
+
+    path.write_text(path.read_text(encoding="utf-8").replace(first.attributes[0].question, "Is it so?"))
+
+    assert load_rubric(path).attributes[0].question == "Is it so?"

@@ -17,18 +17,6 @@ for _module in (
 for _group in ("protocols", "counting", "executors", "coefficients", "audits"):
     for _plugin in registered_plugins(f"venire.{_group}").values():
         _plugin.load()
-for _group in (
-    "clients",
-    "exports",
-    "imports",
-    "rubrics",
-    "personas",
-    "juries",
-    "studies",
-    "metrics",
-    "scorers",
-):
-    registered_plugins(f"venire.{_group}")
 # A collection in a forked process would copy every page that it looks at.
 gc.collect()
 gc.freeze()
