@@ -14,6 +14,7 @@ import pytest
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
 from venire.orchestration.verdict import Outcome
+from venire.rubrics.ratings import Rating
 from venire.web import index_writer
 from venire.web.charts import bar_figure, flows_figure, leanings_figure, scatter_figure, spread_figure
 from venire.web.index_writer import (
@@ -36,7 +37,7 @@ from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
 from venire.web.pages.texts import Citation, locate, mark_quotes
 from venire.web.pages.votes import _kinds as kinds_of
 from venire.web.pages.votes import how, verdict_words
-from venire.web.people import Difference, KeptDifferences
+from venire.web.people import Difference, KeptDifferences, People
 from venire.web.search import PAGE, SORTS, CaseSearch, Finder, Row
 from venire.web.summaries import (
     FlagBatch,
@@ -214,6 +215,17 @@ def test_differences_are_found_by_arm_and_attribute_in_any_order(index: sqlite3.
     }
     assert [Difference(*row).apart for row in kept] == [4, -3, 0]
     assert differences.statistics().told_of == 0 and KeptDifferences(index, "none").largest(2) == ([], 0)
+
+
+def test_the_furthest_from_people_come_first_on_either_side() -> None:
+    people = People([Rating(case, "ana", "x", 3.0) for case in "abc"])
+    scores = [("a", "j", "x", 3.5), ("b", "j", "x", 1.0), ("c", "j", "x", 4.0), ("d", "j", "x", 9.0)]
+
+    assert [(each.case, each.apart) for each in people.differences(scores)] == [
+        ("b", -2),
+        ("c", 1),
+        ("a", 0.5),
+    ]
 
 
 def test_sums_are_added_to_and_flags_of_a_kind_kept_once(index: sqlite3.Connection) -> None:
