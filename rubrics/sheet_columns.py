@@ -59,9 +59,9 @@ NAMES: Mapping[Role, str] = {
     "audience": "audience|readers|for whom|zielgruppe|publico",
     "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject|"
     "gruppe|patientin|groupe|grupo|paciente",
-    "system": "system|model|llm|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
+    "system": "system|model|llm|translator|ubersetzer|traducteur|traductor|tradutor|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
-    "rater": "rater|who|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
+    "rater": "rater|who|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|pruferin|lehrer|lehrerin|korrektorin|expertin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
     "arzt|arztin|arztin arzt|evaluateur|evaluatrice|relecteur|relectrice|correcteur|correctrice|examinateur|annotateur|juge|korrektor|lektor|expert|experte|linguist|marker|examiner|checker|teacher|tutor|nurse|physician|experto|experta|corrector|especialista|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
 }
 _FEMININE = re.compile(r"\((?:a|e|in|ne|trice)\)|[/:*]in\b")

@@ -52,19 +52,30 @@ def visible_sheets(path: Path) -> tuple[str, ...]:
 
 
 def first_table(path: Path, sheets: Sequence[str]) -> str:
-    """The first sheet; where that is a cover, which names no column of ids or texts and has fewer than three, the first that does or has more."""
+    """The first sheet with a table that has numbers behind its first column; without one the first with a table, and else the first.
+
+    A cover is none: it names no column of ids or texts and has fewer than three.
+    """
+    tops: dict[str, list[list[Cell]]] = {}
+    for name in sheets:
+        with open_sheet(Path(f"{path}#{name}")) as sheet:
+            tops[name] = [cells for _, cells in islice(sheet.rows, 10)]
 
     def is_table(name: str) -> bool:
-        with open_sheet(Path(f"{path}#{name}")) as sheet:
-            top = [[str(cell) for cell in cells if cell is not None] for _, cells in islice(sheet.rows, 10)]
+        rows = [[str(cell) for cell in cells if cell is not None] for cells in tops[name]]
         return any(
             len(cells) > 2
             or column_named("id", cells)
             or any(plain_name(cell) in OUTPUT_NAMES for cell in cells)
-            for cells in top
+            for cells in rows
         )
 
-    return next(filter(is_table, sheets), sheets[0])
+    tables = [name for name in sheets if is_table(name)]
+    with_numbers = [
+        name for name in tables
+        if any(isinstance(cell, int | float) for cells in tops[name] for cell in cells[1:])
+    ]  # fmt: skip
+    return next(iter((*with_numbers, *tables, *sheets)))
 
 
 def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...]:

@@ -345,6 +345,22 @@ def test_what_cannot_be_told_is_answered_at_a_terminal_or_by_an_option(
     )
 
 
+def test_a_codebook_before_the_ratings_is_passed_over(tmp_path: Path) -> None:
+    codes = text_rows(
+        ["Variable", "Description", "Values"], ["clear", "is it easy to read and in order", "1-5"]
+    )
+    table = text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 5])
+    names = '<sheet name="Codes" sheetId="1" r:id="rId1"/><sheet name="Data" sheetId="2" r:id="rId2"/>'
+    book = write_workbook(tmp_path / "two.xlsx", codes, second=table, sheets=names)
+
+    ended = CliRunner().invoke(
+        app, ["new", str(tmp_path / "p"), "--from", str(book), "--jury", "lens-jury", "--yes"]
+    )
+
+    assert "reading the sheet 'Data'" in ended.output
+    assert "2 cases, 1 attribute, 2 ratings by 1 person" in ended.output
+
+
 def test_a_sheet_for_each_rater_is_asked_about(tmp_path: Path) -> None:
     table = text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 5])
     names = '<sheet name="Ann" sheetId="1" r:id="rId1"/><sheet name="Bob" sheetId="2" r:id="rId2"/>'
