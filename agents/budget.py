@@ -344,7 +344,7 @@ def unknown_price(what: str) -> VenireError:
     """The error for a limit in dollars on calls whose price nobody knows: to go on would be to pretend that they are free."""
     return VenireError(
         f"max_usd cannot be applied: the price of {what} is not known",
-        remedy="give it with --prices FILE, or limit tokens or time instead",
+        remedy="give the price with --prices FILE, or limit tokens or time instead",
     )
 
 

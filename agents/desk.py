@@ -145,7 +145,7 @@ class Desk:
         except (OSError, sqlite3.Error) as error:
             raise VenireError(
                 f"{folder / FILE} cannot be opened: {getattr(error, 'strerror', None) or error}",
-                remedy="name a folder that can be written to",
+                remedy="choose a folder that can be written to",
             ) from None
 
     def close(self) -> None:

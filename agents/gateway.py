@@ -295,7 +295,7 @@ class ModelGateway:
         key = f" with the key in {settings.api_key_env}" if settings.api_key_env else ""
         return ModelUnreachable(
             f"{settings.model!r} cannot be used{where}{key}: {refused.summary}",
-            remedy=f"{refused.remedy or 'correct its key, name or address'}, and run again: what was paid for is kept",
+            remedy=f"{refused.remedy or 'correct its key, name or address'}, and run again: answers that were paid for are kept",
         )
 
     async def _send_with_retries(self, request: Request) -> Reply:

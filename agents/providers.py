@@ -252,8 +252,8 @@ class Providers:
             client = factory.connect(settings)
             if not isinstance(client, ModelClient):
                 raise VenireError(
-                    f"the plug-in for {model!r} gives a {type(client).__name__}, which is no ModelClient",
-                    remedy="report it to its authors: a client is a subclass of venire.plugin.ModelClient",
+                    f"the plug-in for {model!r} returned a {type(client).__name__} instead of a ModelClient",
+                    remedy="report this to the plug-in's authors: a client must be a subclass of venire.plugin.ModelClient",
                 )
             if isinstance(client, PersonClient):
                 client.folder = self.desk
@@ -324,7 +324,7 @@ class Preflight:
         if errors:
             # A missing key is often every seat's: each problem is told once.
             problems = list(dict.fromkeys(error.problem for error in errors))
-            more = f" (and {len(problems) - 1} more like it)" if len(problems) > 1 else ""
+            more = f" (and {len(problems) - 1} more problems like this)" if len(problems) > 1 else ""
             raise ModelUnreachable(f"{problems[0]}{more}", remedy=errors[0].remedy)
 
     def is_sure_of(self, models: Iterable[ModelSettings]) -> bool:

@@ -132,11 +132,15 @@ def current_tracing() -> Tracing | None:
 def tracing_to(path: Path) -> Tracing:
     """Spans written to a file, a JSON object a line."""
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-        raise MissingExtra("spans need OpenTelemetry", remedy="pip install 'venire[otel]'")
+        raise MissingExtra(
+            "--trace needs OpenTelemetry, which is not installed", remedy="pip install 'venire[otel]'"
+        )
     try:
         file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8")
     except OSError as error:
-        raise VenireError(f"{path}: {error.strerror}", remedy="name a file that can be written") from None
+        raise VenireError(
+            f"{path}: the trace cannot be written: {error.strerror}", remedy="name another file for --trace"
+        ) from None
     sdk: Any = import_module("opentelemetry.sdk.trace")
     export: Any = import_module("opentelemetry.sdk.trace.export")
     exporter = export.ConsoleSpanExporter(out=file, formatter=lambda span: span.to_json(indent=None) + "\n")

@@ -83,7 +83,9 @@ def _pair(text: str | None) -> tuple[str, str] | None:
         return None
     system, _, rival = (part.strip() for part in text.partition(","))
     if not system or not rival or system == rival:
-        raise VenireError(f"--systems {text!r} does not name two systems", remedy="write it as A,B")
+        raise VenireError(
+            f"--systems {text!r} does not name two systems", remedy="write two names: --systems A,B"
+        )
     return system, rival
 
 
@@ -159,12 +161,13 @@ def _certificate(run: Path | str, human: Path | None, rule: Path | None, options
 
     if (human is None) == (rule is None):
         raise VenireError(
-            "give either people's ratings or a saved rule",
+            "either people's ratings or a saved rule is needed, not both",
             remedy="give --human RATINGS, or --apply RULE.json",
         )
     if rule is not None and options["draw"] is not None:
         raise VenireError(
-            "a saved rule already has its labels, so --draw has no use", remedy="leave out --draw"
+            "--draw has no effect with a saved rule, which was made from other labels",
+            remedy="leave out --draw",
         )
     if rule is not None:
         return apply_rule(run, load_acceptance(rule), arm=options["arm"], seed=options["seed"])

@@ -93,8 +93,8 @@ def show_claims(run: Path | str, case: str | None, **options: Any) -> None:
         arms = claim_arms(store, options["arm"])
         if options["output"] is not None and len(arms) > 1:
             raise VenireError(
-                f"{len(arms)} juries of this run checked claims",
-                remedy="name one with --arm to write its files",
+                f"{len(arms)} juries of this run checked claims, but files can be written for one only",
+                remedy="choose the one whose files are written: --arm NAME",
             )
         for arm in arms:
             recounted = recounted_options(
@@ -264,7 +264,7 @@ def _costs(text: str | None) -> Any:
         numbers = []
     if len(numbers) != 2 or min(numbers) < 0 or not sum(numbers) < float("inf") or not sum(numbers):
         raise VenireError(
-            f"--costs {text!r} is not two costs",
-            remedy="write the cost of a wrong yes and of a wrong no, as 1,5",
+            f"--costs needs two numbers, not {text!r}",
+            remedy="give the cost of a wrong yes and of a wrong no, for example --costs 1,5",
         )
     return Costs(*numbers)

@@ -122,7 +122,7 @@ def compare(
 
     if (human is None) == (against is None):
         raise VenireError(
-            "give either --human or --against",
+            "either --human or --against is needed, not both",
             remedy="give --human RATINGS, or --against EARLIER",
         )
     if against is not None:

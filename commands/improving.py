@@ -44,7 +44,7 @@ def plant(cases: Path, output: Path, faults: str | None, seed: int, split: str |
     shares = _shares(split) if split else None
     clean = list(load_cases(cases))
     if (output / "cases.jsonl").exists():
-        raise VenireError(f"{output} has planted cases already", remedy="name another folder")
+        raise VenireError(f"{output} already holds planted cases", remedy="name another folder")
     planted = list(planted_cases(clean, kinds, seed=seed, shares=shares))
     told = write_planted(planted, output)
     absent = {kind: len(clean) - sum(p.case.id.endswith(f"~{kind}") for p in planted) for kind in kinds}
@@ -83,7 +83,8 @@ def _shares(text: str) -> dict[str, float]:
         )
     if any(not name.isidentifier() or name in ("cases", "labels") for name in shares):
         raise VenireError(
-            f"--split: {text!r} names a split badly", remedy="use plain words, such as train and test"
+            f"--split: {text!r} has a name of a part that cannot be used",
+            remedy="use plain words, such as train and test",
         )
     return shares
 
@@ -127,7 +128,8 @@ def optimise(
         return
     if output is None:
         raise VenireError(
-            "no folder to write to", remedy="name one with -o OUT, or see the plan with --dry-run"
+            "no folder for the results is named",
+            remedy="name one with -o OUT, or see the plan with --dry-run",
         )
     from ..agents.budget import BudgetSpent
     from ..evals.optimising.optimisation import optimise, write_result

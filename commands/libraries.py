@@ -202,7 +202,7 @@ def check_model() -> None:
 
     weights = check_weights()
     if not weights.intact:
-        raise VenireError(f"{weights.path.name} is not the expected file", remedy=f"run: {INSTALL}")
+        raise VenireError(f"{weights.path.name} is damaged or of another version", remedy=f"run: {INSTALL}")
     say(f"whole: {weights.path.name}")
 
 

@@ -67,7 +67,8 @@ def _run_winrate(run: Path | str, ties: Ties, as_json: bool) -> None:
     reports, hung = compared_systems(run, ties=ties)
     if not reports:
         raise VenireError(
-            f"{run}: every comparison in it is hung", remedy=f"venire show {run} --summary says why"
+            f"{run}: no comparison has a verdict, because the jury was hung on all of them",
+            remedy=f"to see why, run: venire show {run} --summary",
         )
     if as_json:
         print_json(
@@ -172,12 +173,12 @@ def align(
     from ..rubrics.files import nearest
 
     if model and proposal:
-        raise VenireError(
-            "--model and --proposal exclude each other: both propose groups", remedy="keep one of the two"
-        )
+        raise VenireError("--model and --proposal cannot be used together", remedy="keep one of the two")
     talk, gold = read_talk(said), read_groups(check) if check else None
     if speaker and talk.speakers and not talk.places(speaker):
-        raise VenireError(f"{said}: no speaker {speaker!r}", remedy=nearest(speaker, talk.speakers))
+        raise VenireError(
+            f"{said}: the transcript has no speaker {speaker!r}", remedy=nearest(speaker, talk.speakers)
+        )
     alignment = empty_alignment(talk, read_talk(heard), speaker)
     if name:
         alignment = alignment.model_copy(update={"name": name})

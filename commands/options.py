@@ -198,7 +198,7 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
             books = [name for name in tables if isinstance(values[name], Path) and is_workbook(values[name])]
             if sheet_name is not None and not books:
                 raise VenireError(
-                    f"--sheet {sheet_name}: no workbook is given",
+                    f"--sheet {sheet_name} names a sheet, but no workbook was given",
                     remedy="leave out --sheet, or name a workbook",
                 )
             for name in books:

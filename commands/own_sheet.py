@@ -35,7 +35,7 @@ def read_sheet(
     rows = [row for _, row in numbered]
     if not rows:
         raise InvalidFile(
-            f"{sheet}: no rows in it", remedy="put one text in each row, below a row of column names"
+            f"{sheet}: the sheet has no rows", remedy="put one text in each row, below a row of column names"
         )
     fractions = read_fractions(rows)
     for column, with_scale in fractions.items():
@@ -164,8 +164,8 @@ def _settle_words(
     for name in unread_scores(columns, rows):
         if f"kept={name}" not in named:
             raise InvalidFile(
-                f"{sheet}: {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
-                remedy=f"write numbers such as 4; if they are not scores, give --column kept={name!r}",
+                f"{sheet}: the column {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
+                remedy=f"write numbers such as 4; if the column does not hold scores, give --column kept={name!r}",
             )
     return columns
 
@@ -264,7 +264,7 @@ def _role_of_text(sheet: Path, text: str, yes: bool) -> Role:
 
     if yes:
         raise VenireError(
-            f"{sheet}: {text!r} may be the source, which jurors see, or something that they must not see",
+            f"{sheet}: the column {text!r} could be the source, which jurors see, or something that they must not see",
             remedy=f"say which: --column source={text!r} or --column kept={text!r}",
         )
     roles: tuple[Role, ...] = ("source", "reference", "question", "kept")

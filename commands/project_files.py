@@ -80,7 +80,7 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
     text = columns.one("output")
     if text is None:
         raise VenireError(
-            f"{sheet}: no column holds the text that is judged", remedy="name the column: output=COLUMN"
+            f"{sheet}: no column holds the text to judge", remedy="name the column: --column output=COLUMN"
         )
     case_by_id: dict[str, dict[str, str]] = {}
     for row, name in zip(rows, case_ids(rows, columns), strict=True):
@@ -97,12 +97,13 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
         if name in case_by_id and case_by_id[name]["output"] != output:
             raise VenireError(
                 f"{sheet}: two rows with the id {name!r} have different texts",
-                remedy="give every text an id of its own, or name another column as id",
+                remedy="give every text its own id, or use another column as id: --column id=COLUMN",
             )
         case_by_id.setdefault(name, case)
     if not case_by_id:
         raise VenireError(
-            f"{sheet}: no row has a text in the column {text!r}", remedy="name another column as output"
+            f"{sheet}: no row has a text in the column {text!r}",
+            remedy="name another column: --column output=COLUMN",
         )
     return list(case_by_id.values())
 
@@ -154,7 +155,7 @@ def ratings_of(
         if earlier is not rating and earlier != rating:
             raise VenireError(
                 f"{rater_name!r} rated the case {case!r} twice, with different scores",
-                remedy="keep one of the two rows, or give them different raters or ids",
+                remedy="keep one of the two rows, or give the rows different raters or ids",
             )
     return list(by_rater.values())
 

@@ -113,15 +113,17 @@ def sit(run: Path, people: tuple[str, ...], close: bool, **options: Any) -> None
 
     if not (run / FILE).exists():
         raise VenireError(
-            f"no person holds a seat in {run}, or no case has reached a person's turn yet",
-            remedy="write model: person/NAME on a seat of the jury, and run it first",
+            f"no person is on the jury of {run}, or no case has reached a person's turn yet",
+            remedy="in the jury file, write model: person/NAME at a seat, and run the jury first",
         )
     desk = Desk(run)
     try:
         asked = desk.counts()
         for name in people:
             if name not in asked:
-                raise VenireError(f"no question was ever asked of {name!r}", remedy=nearest(name, asked))
+                raise VenireError(
+                    f"no question was asked of a person named {name!r}", remedy=nearest(name, asked)
+                )
         if close:
             desk.revoke_links()
             say("closed: the links of all people on the jury are now invalid", err=True)

@@ -168,7 +168,7 @@ def inspect(
     if isinstance(run, Path) and runs_in(run):
         if human or alignments or controls:
             raise click.UsageError(
-                "--human, --alignment and --controls need one run: name one of the folder's runs"
+                "--human, --alignment and --controls work with one run only: instead of the folder, name one of its runs"
             )
         folder = FolderInspector(run)
         serve_until_interrupted(folder, str(run), port=port, opened=not no_open, say=partial(say, err=True))

@@ -180,7 +180,9 @@ def _session(
         from_round=options["from_round"],
     )
     if options["controls"] and (change.options or options["each_seat"]):
-        raise click.UsageError("--controls does not change the jury: leave out the options that do")
+        raise click.UsageError(
+            "--controls cannot be combined with options that change the jury: leave them out"
+        )
     if options["each_seat"] and change.options:
         raise click.UsageError(f"--each-seat removes every seat in turn: leave out {change.options}")
     spending = (

@@ -178,9 +178,9 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
 
     asked = load_rubric(rubric).as_pairs() if options["as_pairs"] else load_rubric(rubric)
     if options["against"] and not options["pairs"]:
-        raise VenireError("--against is for pairs", remedy="add --pairs")
+        raise VenireError("--against works only with --pairs", remedy="add --pairs")
     if options["by_turn"] and options["pairs"]:
-        raise VenireError("--pairs and --by-turn make different cases of one file", remedy="choose one")
+        raise VenireError("--pairs and --by-turn cannot be used together", remedy="leave out one of the two")
     required = _requirements(options["required"], asked)
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
@@ -290,7 +290,9 @@ def cluster_of(executor: str, address: str | None, workers: int | None) -> Clust
     from ..rubrics.errors import VenireError
 
     if executor == "local" and (address is not None or workers is not None):
-        raise VenireError("--workers and --ray-address are for Ray", remedy="add --executor ray")
+        raise VenireError(
+            "--workers and --ray-address work only with --executor ray", remedy="add --executor ray"
+        )
     return Cluster(address, workers)
 
 

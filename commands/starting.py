@@ -156,7 +156,7 @@ def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **c
 
         raise VenireError(
             "not all questions were answered: nothing was written",
-            remedy="answer them at a terminal, or take the guesses with --yes",
+            remedy="answer the questions at a terminal, or accept all guesses with --yes",
         ) from None
     for path in write_project(folder, project):
         say(f"written: {path}", err=True)

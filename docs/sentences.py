@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -14,7 +15,7 @@ KINDS = {
     "Inspector": "What the pages of the inspector and of the raters say.",
     "Errors": "What is wrong, and after the arrow what to do.",
     "Help": "What `--help` says of commands and options.",
-    "Labels and parts": "Titles, column names and parts that stand within a longer sentence.",
+    "Labels and parts": "Titles, column names, and parts of longer sentences, such as the reason why a call failed.",
 }
 _SENT_TO_MODELS = re.compile(
     r"agents/(embedded|lenses|instructions|prompting|answers)|evals/training|planting|clients/scripted|magentic_chat"
@@ -22,6 +23,9 @@ _SENT_TO_MODELS = re.compile(
     r"|argue against the score everyone gave|median \{middle\}|optimising/reflection|the voice of a judge|one line a level"
     r"|who presides over the jury|question that is asked about|Having weighed|held against it the text|Which text answers"
     r"|suite_run|Have a jury of language models|Why a case that was judged before"
+)
+_SAYS_PARTS = re.compile(
+    r"rubrics/(?!sheet_)|personas/|agents/(?!pacing|providers|desk|clients/batch)|orchestration/protocols/"
 )
 _NOT_WORDS = re.compile(
     r"SELECT|INSERT|CREATE|DELETE|UPDATE|PRAGMA|PRIMARY KEY|WHERE |IS NULL| = \?|SET \w+ |prompt, completion, cached"
@@ -52,11 +56,76 @@ def sentences_page() -> str:
 
 def printed_sentences() -> Iterator[tuple[str, str, str]]:
     """File, kind and text of everything of three words or more that is printed, each once a file."""
-    for room in ("rubrics", "personas", "agents", "orchestration", "evals", "web", "commands"):
-        for source in sorted((ROOT / room).rglob("*.py")):
-            path = source.relative_to(ROOT).as_posix()
-            texts = dict.fromkeys(_texts(ast.parse(source.read_text(encoding="utf-8")), path))
-            yield from ((path, kind, text) for kind, text in texts)
+    trees = {
+        source.relative_to(ROOT).as_posix(): ast.parse(source.read_text(encoding="utf-8"))
+        for room in ("rubrics", "personas", "agents", "orchestration", "evals", "web", "commands")
+        for source in sorted((ROOT / room).rglob("*.py"))
+    }
+    constants: dict[str, ast.expr] = {}
+    for tree in trees.values():
+        constants |= _texts_by_name(tree)
+    for path, tree in trees.items():
+        _Inline(constants | _texts_by_name(tree)).visit(tree)
+        yield from ((path, kind, text) for kind, text in dict.fromkeys(_texts(tree, path)))
+
+
+def _texts_by_name(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+    """What each name of a module or a function stands for, if it is given one text and nothing else."""
+    inside = list(ast.walk(scope)) if not isinstance(scope, ast.Module) else scope.body
+    given = Counter(
+        node.id for node in ast.walk(scope) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return {
+        node.targets[0].id: node.value
+        for node in inside
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and given[node.targets[0].id] == 1
+        and _text(node.value)
+    }
+
+
+class _Inline(ast.NodeTransformer):
+    """Puts a text that has a name of its own into the sentence that the name stands in."""
+
+    def __init__(self, texts: Mapping[str, ast.expr]) -> None:
+        self._texts = texts
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        texts = _texts_by_name(node)
+        _Inline({**self._texts, **texts}).generic_visit(node)
+        left = {
+            each.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        }
+        for each in ast.walk(node):
+            if (
+                isinstance(each, ast.Assign)
+                and each.value in texts.values()
+                and ast.unparse(each.targets[0]) not in left
+            ):
+                each.value = ast.Constant(None)
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self._texts:
+            node.value = self._texts[node.value.id]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if any(keyword.arg == "remedy" for keyword in node.keywords):
+            node.args = [self._text_of(each) for each in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._text_of(keyword.value) if keyword.arg == "remedy" else keyword.value
+        return node
+
+    def _text_of(self, node: ast.expr) -> ast.expr:
+        return self._texts.get(node.id, node) if isinstance(node, ast.Name) else node
 
 
 def _texts(tree: ast.Module, path: str) -> Iterator[tuple[str, str]]:
@@ -70,8 +139,9 @@ def _texts(tree: ast.Module, path: str) -> Iterator[tuple[str, str]]:
             kind, sentence = text
             aside |= {id(part) for part in ast.walk(node)} if kind != "Help" else set()
         elif isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Constant)) and (sentence := _text(node)):
-            sentence = sentence.replace("\n", " -> ") if id(node) in raised else sentence
-            kind = "Errors" if id(node) in raised else _kind(path, sentence.strip())
+            if id(node) in raised and "\n" in sentence:
+                sentence = "{file}:{line}: {key}: " + sentence.replace("\n", " -> ")
+            kind = _kind(path, sentence.strip(), raised=id(node) in raised)
             aside |= {id(part) for part in ast.walk(node)}
         elif isinstance(node, ast.keyword) and node.arg in ("help", "short_help"):
             kind, sentence = "Help", _text(node.value)
@@ -80,7 +150,7 @@ def _texts(tree: ast.Module, path: str) -> Iterator[tuple[str, str]]:
             continue
         sentence = " ".join(sentence.split())
         if (
-            len(re.findall(r"[A-Za-z']{2,}", sentence)) < 3
+            len(re.findall(r"[A-Za-z']{2,}", re.sub(r"\{[^{} ]*\}", "", sentence))) < 3
             or " " not in sentence
             or _NOT_WORDS.search(sentence)
         ):
@@ -94,8 +164,14 @@ def _whole(node: ast.AST) -> tuple[str, str] | None:
     if isinstance(node, ast.Call) and node.args:
         remedy = next((keyword.value for keyword in node.keywords if keyword.arg == "remedy"), None)
         problem = _text(node.args[0])
+        if (
+            remedy is None
+            and len(node.args) > 2
+            and ast.unparse(node.func) in ("RequestError", "self._error")
+        ):
+            problem, remedy = _text(node.args[1]), node.args[2]
         if remedy is not None and problem:
-            return "Errors", f"{problem} -> {_text(remedy) or _filled(remedy)}"
+            return "Errors", f"{problem} -> {_text(remedy) or _filled(remedy)}".removesuffix(" -> {value}")
     if isinstance(node, ast.FunctionDef) and any(
         "command" in ast.unparse(mark) for mark in node.decorator_list
     ):
@@ -103,26 +179,44 @@ def _whole(node: ast.AST) -> tuple[str, str] | None:
     return None
 
 
-def _kind(path: str, sentence: str) -> str:
+def _kind(path: str, sentence: str, *, raised: bool) -> str:
+    if raised and (" -> " in sentence or path.startswith("commands/")):
+        return "Errors"
     words = re.findall(r"[A-Za-z']{2,}", re.sub(r"\{[^}]*\}", "", sentence))
     if _PART.search(sentence) or (len(words) < 5 and not sentence.endswith((".", "?"))):
         return "Labels and parts"
     if path.startswith(("web/", "evals/rating/")):
         return "Inspector"
+    if raised or _SAYS_PARTS.match(path):
+        return "Labels and parts"
     return "Reports" if path.startswith("evals/") else "Terminal"
 
 
 def _text(node: ast.AST) -> str:
-    """What a string, an f-string or a sum of them prints; "" for anything else."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else ""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(
-            _text(part) if isinstance(part, ast.Constant) else _filled(part) for part in node.values
-        )
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _text(node.left), _text(node.right)
-        return (left or _filled(node.left)) + (right or _filled(node.right)) if left or right else ""
+    """What a string, an f-string, a sum of them or a choice between them prints; "" for anything else."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part) or _filled(part) for part in parts)
+        case ast.FormattedValue(value=value):
+            return _text(value)
+        case ast.BinOp(left=first, op=ast.Add(), right=second) if _text(first) or _text(second):
+            return "".join(_text(each) or _filled(each) for each in (first, second))
+        case ast.IfExp(body=first, orelse=second):
+            texts = [_text(first), _text(second)]
+            empty = [isinstance(each, ast.Constant) and each.value == "" for each in (first, second)]
+            if any(empty):
+                return "".join(texts)
+            return f"{{{' / '.join(texts)}}}" if all(texts) else ""
+        case ast.Call(func=ast.Name(id="count_words"), args=[_, ast.Constant(value=noun)]):
+            return f"{{number}} {noun}s"
+        case ast.Call(func=ast.Name(id="near_column")):
+            return "{did you mean NAME? If not, }"
+        case ast.Call(func=ast.Name(id="nearest")):
+            return "{did you mean NAME? / choose one of these: NAMES}"
+        case ast.Call(func=ast.Name(id="files_remedy"), args=[remedy, *_]):
+            return _text(remedy)
     return ""
 
 
@@ -137,18 +231,19 @@ def _noun(node: ast.AST) -> str:
             return _noun(value)
         case ast.Constant(value=value):
             return str(value) or "value"
-        case ast.Attribute(value=thing, attr="iloc" | "value" | "values" | "words") if _noun(thing) != "self":
-            return _noun(thing)
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="type")), attr="__name__"):
+            return "type"
+        case ast.Attribute(
+            value=value, attr="name" | "id" | "title" | "iloc" | "value" | "values" | "words"
+        ) if ast.unparse(value) not in ("self", "cls"):
+            return _noun(value)
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name.strip("_").replace("_", " ")
+            name = name.strip("_").replace("_", " ")
+            return {"store": "run", "strerror": "reason", "msg": "reason"}.get(name, name.lower())
         case ast.Subscript(value=value, slice=ast.Constant(value=str(key))):
             return key.strip("_").replace("_", " ") or _noun(value)
         case ast.Subscript(value=value):
             return _noun(value)
-        case ast.Call(func=ast.Name(id="count_words"), args=[_, noun]):
-            return f"number of {_noun(noun)}s"
-        case ast.Call(func=ast.Name(id="near_column" | "nearest")):
-            return "did you mean the nearest name?"
         case ast.Call(func=ast.Name(id="len" | "sum"), args=[things, *_]):
             return f"number of {_noun(things)}"
         case ast.Call(func=ast.Attribute(value=things, attr="nunique" | "sum" | "count")):
@@ -161,15 +256,21 @@ def _noun(node: ast.AST) -> str:
             return _noun(things)
         case ast.Call(func=ast.Attribute(attr="join" | "get"), args=[first, *_]):
             return _noun(first)
+        case ast.Call(func=ast.Attribute(value=value)) if not isinstance(value, ast.Name | ast.Constant):
+            return _noun(value)
         case ast.Call(args=[first, *_]) if not isinstance(first, ast.Constant):
             return _noun(first)
+        case ast.Call(func=ast.Attribute(value=ast.Name() as value)):
+            return _noun(value)
         case ast.Call(func=function):
             return _noun(function)
         case ast.GeneratorExp(generators=[first, *_]) | ast.ListComp(generators=[first, *_]):
             return _noun(first.iter)
         case ast.IfExp(body=body, orelse=orelse):
             return f"{_text(body) or _noun(body)} / {_text(orelse) or _noun(orelse)}"
-        case ast.BinOp(left=left) | ast.BoolOp(values=[left, *_]) | ast.Compare(left=left):
+        case ast.BinOp(left=ast.Constant(), right=side) | ast.BinOp(left=side):
+            return _noun(side)
+        case ast.BoolOp(values=[left, *_]) | ast.Compare(left=left):
             return _noun(left)
         case ast.JoinedStr():
             return _text(node).replace("{", "").replace("}", "")

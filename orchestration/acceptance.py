@@ -123,6 +123,6 @@ def refuse_other_jury(rule: AcceptanceRule, now: JudgedBy, *, presided: bool) ->
             changed.append(name)
     if changed:
         raise VenireError(
-            f"the rule was certified for another jury: {', '.join(changed)} changed since",
-            remedy="certify this jury on labelled cases of its own: venire certify RUN --human RATINGS --save FILE",
+            f"the acceptance rule was certified for another jury: {', '.join(changed)} changed since then",
+            remedy="certify this jury with labelled cases: venire certify RUN --human RATINGS --save FILE",
         )

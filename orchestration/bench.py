@@ -68,15 +68,18 @@ class Court:
         people = [settings for settings in asked if settings.is_person]
         if people and self.providers.desk is None:
             raise VenireError(
-                f"{people[0].model!r} is a person, but this kind of run cannot ask a person",
+                f"{people[0].model!r} is a person, but this kind of run cannot ask people",
                 remedy="run the cases with venire run -o DIRECTORY, with --executor local and without --redact",
             )
         if people and jury.protocol == "decompose-verify":
-            raise VenireError("a person cannot list or check claims", remedy="choose another protocol")
+            raise VenireError(
+                "a person cannot list or check claims",
+                remedy="choose a protocol other than decompose-verify, or replace the person by a model",
+            )
         if orchestrated and jury.orchestrator.is_person and jury.protocol.startswith("magentic"):
             raise VenireError(
                 "a person cannot fill in the ledgers of Magentic-One",
-                remedy="give the orchestrator a language model; a person may preside over orchestrated, moderated, debate or escalate",
+                remedy="give the orchestrator a language model; a person can be the orchestrator of orchestrated, moderated, debate or escalate",
             )
         if orchestrated and self.providers.get(jury.orchestrator).client.votes_only:
             raise VenireError(
@@ -186,8 +189,8 @@ class Bench:
     def orchestrator(self) -> Orchestrator:
         if self._orchestrator is None:
             raise VenireError(
-                "this protocol has no orchestrator",
-                remedy="declare orchestrator=True where the protocol is registered",
+                "the protocol asks for an orchestrator, but was registered without one",
+                remedy="give orchestrator=True when you register the protocol",
             )
         return self._orchestrator
 

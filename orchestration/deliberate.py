@@ -277,8 +277,8 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
     models_asked(jury)
     if way.prompts is not None and not way.prompts.names:
         raise VenireError(
-            f"the protocol {jury.protocol!r} comes without its prompts ({way.prompts.folder} has no .md file)",
-            remedy="install it again, from a package whose data include them",
+            f"the protocol {jury.protocol!r} was installed without its prompts ({way.prompts.folder} has no .md file)",
+            remedy="install the protocol's package again, with its data files",
         )
     for name in ("shots", "repeats"):
         if getattr(jury, name) != Jury.model_fields[name].default and (
@@ -290,14 +290,14 @@ def check_protocol(jury: Jury, rubric: Rubric) -> None:
         refuse_other_jury(jury.rule, judged_by(jury, rubric), presided=way.orchestrator)
     if jury.stance and (not way.orchestrator or way.framework):
         raise VenireError(
-            f"{jury.name}: the stance is not used under protocol: {jury.protocol}",
-            remedy="remove stance, or choose a protocol whose orchestrator is told how to preside, such as orchestrated",
+            f"{jury.name}: `stance` has no effect with protocol: {jury.protocol}",
+            remedy="remove stance, or choose a protocol with an orchestrator that follows it, such as orchestrated",
         )
     unasked = [jury.orchestrator] if way.framework else jury.seats if not way.judges else ()
     if any(settings.alternates for settings in unasked):
         raise VenireError(
-            f"{jury.name}: alternates are not asked under protocol: {jury.protocol}, which needs free text",
-            remedy="remove them, or choose a protocol whose answers have a form, such as orchestrated",
+            f"{jury.name}: `alternates` has no effect with protocol: {jury.protocol}, which needs free text",
+            remedy="remove alternates, or choose a protocol whose answers are not free text, such as orchestrated",
         )
     if way.check is not None:
         way.check(jury)
@@ -339,7 +339,7 @@ def refuse_unreached(transcript: Transcript, *, quoted: bool = True) -> None:
     why = failures[0].detail if quoted else failures[0].detail.partition(":")[0]
     raise ModelUnreachable(
         f"no seat of {transcript.arm!r} could be reached: {failures[0].juror}: {why}",
-        remedy="check the models, addresses and keys of the jury, and ask again",
+        remedy="check the models, addresses and keys of the jury, and run again",
     )
 
 
@@ -347,6 +347,6 @@ def refuse_text(case: object) -> None:
     """An error for a text or a row in place of a case."""
     if not isinstance(case, Case):
         raise VenireError(
-            f"a {type(case).__name__} is not a case",
-            remedy="make one: Case(id=..., output=...), or load_cases(file, frame or rows)",
+            f"this is a {type(case).__name__}, not a case",
+            remedy="give a Case(id=..., output=...), or what load_cases returns",
         )

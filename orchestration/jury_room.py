@@ -63,7 +63,7 @@ async def _deliberate(
 def case_from(texts: Sequence[str]) -> Case:
     """The last text as what is judged, with those before it as its source."""
     if not texts:
-        raise VenireError("there is nothing to judge", remedy="give the jury a task")
+        raise VenireError("the jury was given no text to judge", remedy="give the jury a task")
     *source, output = texts
     return Case(id=digest("\0".join(texts))[:12], source=tuple(source), output=output)
 

@@ -201,7 +201,8 @@ def _check_models(
     """
     if session.batch is not None and session.executor != "local":
         raise VenireError(
-            "batches can be sent from one process only", remedy="leave out --executor, or --batch"
+            "--batch cannot be used with --executor: batches are sent from one process only",
+            remedy="leave out --executor, or --batch",
         )
     if session.executor != "local":
         # Its workers ask for themselves: what this machine reaches, they need not, nor the other way round.

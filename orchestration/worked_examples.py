@@ -73,8 +73,8 @@ def _drawn_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequen
     pool = [each for each in _labelled_cases(shots, rubric) if each[0] not in scored]
     if len(pool) < shots.n:
         raise VenireError(
-            f"{shots.n} examples were requested; {shots.cases} has {len(pool)} labelled cases that are neither "
-            "scored nor in the group of a scored case",
+            f"{shots.n} examples were requested, but {shots.cases} has only {len(pool)} labelled cases that are neither "
+            "judged nor in the group of a judged case",
             remedy="label more cases, or ask for fewer examples",
         )
     return random.Random(shots.seed).sample(pool, shots.n)
@@ -88,7 +88,7 @@ def _others_examples(shots: Shots, rubric: Rubric, case: str) -> Sequence[Labell
     pool = [each for each in order if each[0].id != case and (own is None or each[0].group != own)]
     if len(pool) < shots.n:
         raise VenireError(
-            f"{shots.n} examples were requested; {len(pool)} labelled cases of other groups may be shown"
+            f"{shots.n} examples were requested, but only {len(pool)} labelled cases of other groups may be shown"
             + (f" with {case}" if case else ""),
             remedy="label more cases, or ask for fewer examples",
         )
@@ -105,8 +105,8 @@ def _named_examples(shots: Shots, rubric: Rubric, scored: ScoredCases) -> Sequen
             )
         if labelled[name][0] in scored:
             raise VenireError(
-                f"the example {name!r} is among the cases that are scored, or in the group of one of them",
-                remedy="name another, or leave its group out of the cases",
+                f"the example {name!r} is one of the cases to be judged, or in the same group as one of them",
+                remedy="name another example, or leave its group out of the cases",
             )
     return [labelled[name] for name in shots.ids]
 

@@ -146,7 +146,7 @@ class ModelSettings(_Recomputed):
         for name in ("wait", "usd_per_hour"):
             if getattr(self, name) is not None and not self.is_person:
                 raise wrong(
-                    "wait and usd_per_hour are for persons only\nwrite model: person/NAME, or remove them",
+                    "only a person's seat can have wait and usd_per_hour\nwrite model: person/NAME, or remove them",
                     name,
                 )
         return self
@@ -173,7 +173,7 @@ class ModelSettings(_Recomputed):
         for name in value:
             if name in RESERVED or re.search(r"key|token$|secret|authorization|headers", name):
                 raise ValueError(
-                    f"{name!r} cannot be set in params\nset it on the seat, or leave it to venire"
+                    f"{name!r} cannot be set in params\nremove it from params: venire sets it, or a key of the seat does"
                 )
         return value
 
@@ -181,7 +181,9 @@ class ModelSettings(_Recomputed):
     @classmethod
     def _a_name_not_a_key(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-            raise ValueError("is not the name of a variable\nwrite the variable's name, never the key")
+            raise ValueError(
+                "this is not the name of an environment variable\nwrite the name of the variable that holds the key, never the key itself"
+            )
         return value
 
     @field_validator("model")
@@ -200,7 +202,7 @@ class ModelSettings(_Recomputed):
     @classmethod
     def _an_address(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("is not an http address\nwrite it as http://HOST:PORT/v1")
+            raise ValueError("this is not an http address\nwrite it as http://HOST:PORT/v1")
         return value
 
 
@@ -329,12 +331,13 @@ class Jury(_Recomputed):
     def _escalates_by_a_rule(self) -> Self:
         if self.escalate_to is not None and self.rule is None:
             raise wrong(
-                "people cannot be asked about every case\nname the rule that `venire certify --save` wrote: rule: FILE.json",
+                "without a rule, people would get every case\nname the rule that `venire certify --save` wrote: rule: FILE.json",
                 "escalate_to",
             )
         if self.rule is not None and self.escalate_to is None:
             raise wrong(
-                "no one receives the cases that the rule does not accept\nadd escalate_to: people", "rule"
+                "it is not said who judges the cases that the rule does not accept\nadd escalate_to: people",
+                "rule",
             )
         return self
 
@@ -345,7 +348,11 @@ class Jury(_Recomputed):
             if name in names[:number]:
                 raise wrong(f"two seats are named {name!r}\ngive every seat its own name", "seats", number)
             if name in ("orchestrator", "clerk"):
-                raise wrong(f"{name!r} is not a juror's name\nrename the seat", "seats", number)
+                raise wrong(
+                    f"{name!r} is reserved and cannot be the name of a juror\nrename the seat",
+                    "seats",
+                    number,
+                )
         for name in self.weights:
             if name not in names:
                 raise wrong(f"no seat named {name!r}\n{nearest(name, names)}", "weights")
@@ -354,12 +361,15 @@ class Jury(_Recomputed):
                 if name not in names:
                     raise wrong(f"no seat named {name!r}\n{nearest(name, names)}", "debate")
             if self.debate.high == self.debate.low:
-                raise wrong(f"{self.debate.high!r} cannot argue both sides\nname two seats", "debate")
+                raise wrong(
+                    f"{self.debate.high!r} cannot argue for both sides of the debate\nname two different seats",
+                    "debate",
+                )
         repeated = self.protocol in ("single", "panel")
         seated = len(names) * (self.repeats if repeated else 1)
         if self.quorum > seated:
             raise wrong(
-                f"{self.quorum} votes can never be reached, because only {seated} can be cast\nlower the quorum",
+                f"a quorum of {self.quorum} votes can never be reached, because only {seated} votes can be cast\nlower the quorum",
                 "quorum",
             )
         return self

@@ -130,7 +130,7 @@ def load_acceptance(path: Path | str) -> AcceptanceRule:
         detail = error.errors()[0]
         place = ".".join(map(str, detail["loc"])) or "the file"
         raise InvalidFile(
-            f"{path}: not an acceptance rule: {place}: {detail['msg']}",
+            f"{path}: this is not an acceptance rule: {place}: {detail['msg']}",
             remedy="give a file that `venire certify RUN --human RATINGS --save FILE` wrote",
         ) from None
 
@@ -184,11 +184,13 @@ class Shots(Options):
         fields = dict(value)
         if "k" in fields:
             if "n" in fields:
-                raise ValueError("k and n mean the same\nkeep one of them")
+                raise ValueError("k and n both give the number of examples\nkeep one of them")
             fields["n"] = fields.pop("k")
         id_count = len(fields.get("ids") or ())
         if id_count and fields.setdefault("n", id_count) != id_count:
-            raise ValueError(f"{id_count} ids were given for {fields['n']} examples\nleave k out")
+            raise ValueError(
+                f"{id_count} ids were given for {fields['n']} examples\nleave k out, or give it the number of ids"
+            )
         return fields
 
     @field_validator("cases", "ratings")
@@ -283,7 +285,7 @@ def default_options(protocol: str) -> dict[str, Any]:
     except ValidationError as error:
         missing = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors())
         raise VenireError(
-            f"the protocol {protocol!r} needs its options: {missing}",
+            f"the protocol {protocol!r} has options that must be set: {missing}",
             remedy=f"write protocol: {protocol} and its options: in a jury file",
         ) from None
 
@@ -304,7 +306,7 @@ def with_options(jury: Mapping[str, Any], protocol: str, context: Mapping[str, A
     top_level = {name: jury[name] for name in TOP_LEVEL if name in jury and name in model.model_fields}
     for name in raw_options:
         if name in jury and name in TOP_LEVEL:
-            raise wrong("is written here and under options\nkeep the one under options", name)
+            raise wrong("the key is written both here and under options\nkeep the one under options", name)
         if name not in model.model_fields and (protocols := _protocols_with(name)):
             raise wrong(refusal(name, protocol, protocols), "options", name)
     try:
@@ -346,7 +348,7 @@ def refuse_unused_replans(limits: Limits, protocol: str) -> None:
         )
     else:
         return
-    raise wrong(f"has no effect: {why}\nremove it, or set it to 0", "limits", "max_replans")
+    raise wrong(f"the limit has no effect: {why}\nremove it, or set it to 0", "limits", "max_replans")
 
 
 def unused_option(name: str, protocol: str) -> str:
@@ -359,7 +361,7 @@ def unused_option(name: str, protocol: str) -> str:
 def refusal(name: str, protocol: str, others: list[str]) -> str:
     """The problem and the remedy where a jury sets an option that its protocol would ignore."""
     takers = ", ".join(others)
-    return f"{protocol} has no option {name!r} ({takers} has)\nremove it, or choose protocol: {takers}"
+    return f"{protocol} has no option {name!r}\nremove {name}, or choose a protocol that has it: {takers}"
 
 
 def _protocols_with(option: str) -> list[str]:

@@ -88,7 +88,8 @@ class Case(BaseModel):
             raise wrong("is blank" if self.output_b is None else "both outputs are blank", "output")
         if self.output_b is not None and self.swapped != is_swapped(self.id):
             raise wrong(
-                "the labels A and B are assigned at random\nmake a pair with Case.from_row", "swapped"
+                "`swapped` cannot be set, because the labels A and B are assigned at random\nmake a pair with Case.from_row",
+                "swapped",
             )
         return self
 
@@ -194,7 +195,7 @@ def turn_cases(cases: Iterable[Case]) -> Iterator[Case]:
         places = [at for at, message in enumerate(case.messages) if message.role == "assistant"]
         if not case.is_conversation or not places:
             raise VenireError(
-                f"case {case.id!r} has no turn of an assistant to judge",
+                f"case {case.id!r} has no message of the assistant to judge",
                 remedy="give `messages` with a message of the assistant, and no `output`",
             )
         for at in places:
@@ -252,18 +253,20 @@ def load_cases(cases: str | Path | Frame | Iterable[Mapping[str, Any]]) -> Itera
         if case.id in ids:
             place = f"on line {ids[case.id]}" if isinstance(cases, str | Path) else f"in row {ids[case.id]}"
             raise InvalidFile(
-                f"{name}{number}: the id {case.id!r} was used {place}",
+                f"{name}{number}: the id {case.id!r} was already used {place}",
                 remedy="give every case an id of its own",
             )
         ids[case.id] = str(number)
         yield case
     if not ids:
         origin = cases if isinstance(cases, str | Path) else "the rows"
-        raise InvalidFile(f"{origin}: no cases in it", remedy="write one case per line, with id and output")
+        raise InvalidFile(
+            f"{origin}: no cases were found", remedy="write one case per line, with id and output"
+        )
 
 
 def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Case]:
-    """Every pair of systems on one question and source, or each system against one; comparisons of one question share a group.
+    """Every pair of systems for the same question and source, or each system against one; comparisons of one question share a group.
 
     Raises:
         VenireError: A case names no system, or neither question nor source; two of one system have the same; or there is no pair.
@@ -274,12 +277,12 @@ def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Ca
             missing = "system" if case.system is None else "question, and no source"
             raise VenireError(
                 f"case {case.id!r} has no {missing}",
-                remedy="add it: a pair is two systems with the same question or source",
+                remedy="add it: outputs are paired if they answer the same question or have the same source",
             )
         systems = by_question.setdefault((case.question, case.source), {})
         if case.system in systems:
             raise VenireError(
-                f"cases {systems[case.system].id!r} and {case.id!r} are both by {case.system!r}, on one question and source",
+                f"cases {systems[case.system].id!r} and {case.id!r} are both by the system {case.system!r}, for the same question and source",
                 remedy="keep one output of each system",
             )
         systems[case.system] = case
@@ -296,7 +299,8 @@ def pairs_among(cases: Iterable[Case], *, against: str | None = None) -> list[Ca
     ]
     if not made:
         raise VenireError(
-            "no two systems have a case with the same question and source", remedy="check their spelling"
+            "no two systems have a case with the same question and source",
+            remedy="give the outputs of two systems the same question and source, spelt in the same way",
         )
     return made
 
@@ -324,7 +328,8 @@ def _numbered_rows(
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise InvalidFile(
-                f"row {number}: a {type(row).__name__}", remedy="give mappings with the keys id and output"
+                f"row {number} is a {type(row).__name__}, not a mapping",
+                remedy="give mappings with the keys id and output",
             )
         yield (
             number,
@@ -354,7 +359,7 @@ def _case(place: str, row: Mapping[str, Any]) -> Case:
         if row.get(column) is None or (row[column] == "" and column not in PAIR_COLUMNS):
             raise InvalidFile(
                 f"{place}: {column!r} is missing",
-                remedy=f"{near_column(column, row)}every case needs an id and one of these: output (the text to judge), output_a and output_b (two texts to compare), or messages (a conversation)",
+                remedy=f"{near_column(column, row)}give every case an id and one of these: output (the text to judge), output_a and output_b (two texts to compare), or messages (a conversation)",
             )
     try:
         return Case.from_row(row)

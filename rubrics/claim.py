@@ -119,7 +119,7 @@ def _load_claims(path: Path, modified_at: int) -> Mapping[str, tuple[Claim, ...]
         )
     if not claims_by_case:
         raise InvalidFile(
-            f"{path}: no claims in it", remedy=f"write one claim per line, with {CLAIM_COLUMNS}"
+            f"{path}: no claims were found", remedy=f"write one claim per line, with {CLAIM_COLUMNS}"
         )
     return {case: tuple(claims.values()) for case, claims in claims_by_case.items()}
 
@@ -139,8 +139,8 @@ def claims_of_no_case(path: Path, cases: Collection[str]) -> str:
     note = f"claims left out, because no case here has the id that they name: {count} (ids: {', '.join(ids[:_NAMED])}{and_more})"
     if len(strangers) == len(claims):
         raise InvalidFile(
-            f"{path}: none of its claims belongs to a case here: {note}",
-            remedy="write under 'case' the ids that the cases have",
+            f"{path}: none of the claims belongs to one of the cases: {note}",
+            remedy="in the column 'case', write the ids of the cases",
         )
     return f"{path.name}: {note}"
 
@@ -153,7 +153,8 @@ def read_check_rows(path: Path) -> Iterator[CheckRow]:
         case, claim, juror = (_word(row, name, at) for name in ("case", "claim", "juror"))
         if (case, claim, juror) in keys:
             raise InvalidFile(
-                f"{at}: {juror} checked {claim} of case {case!r} twice", remedy="keep one line of the two"
+                f"{at}: {juror} checked the claim {claim} of case {case!r} twice",
+                remedy="keep one of the two lines",
             )
         keys.add((case, claim, juror))
         word = str(row.get("verdict") or "").strip()
@@ -170,7 +171,9 @@ def read_check_rows(path: Path) -> Iterator[CheckRow]:
 def _word(row: Mapping[str, Any], name: str, at: str) -> str:
     value = row.get(name)
     if value is None or not str(value).strip():
-        raise InvalidFile(f"{at}: {name!r} is missing", remedy=f"{near_column(name, row)}fill it in")
+        raise InvalidFile(
+            f"{at}: {name!r} is missing", remedy=f"{near_column(name, row)}give every row a value for {name}"
+        )
     return str(from_csv_cell(str(value).strip()))
 
 
@@ -183,8 +186,8 @@ def _place(value: Any, at: str, name: str) -> int | None:
         place = -1
     if place < 0:
         raise InvalidFile(
-            f"{at}: {name} is {value!r}",
-            remedy="write the position as a number of characters, or leave it out",
+            f"{at}: {name} is {value!r}, which is not a position",
+            remedy="write {name} as a number of characters from the start of the text, or leave it blank",
         )
     return place
 
@@ -192,5 +195,7 @@ def _place(value: Any, at: str, name: str) -> int | None:
 def _truth(value: Any, at: str) -> bool:
     word = str(value or "").strip().casefold()
     if word not in (*_YES, *_NO):
-        raise InvalidFile(f"{at}: central is {value!r}", remedy="write true or false")
+        raise InvalidFile(
+            f"{at}: 'central' is {value!r}, which is neither true nor false", remedy="write true or false"
+        )
     return word in _YES

@@ -42,14 +42,14 @@ def read_text(path: Path, *, largest: int = LARGEST_TEXT) -> str:
     if len(raw) > largest:
         raise InvalidFile(
             f"{path}: the file is larger than the limit of {largest:,} bytes",
-            remedy="check that this is the file you meant: it should be one that people write, not a file of data",
+            remedy="check that you named the right file: this must be a short file of settings, not a file of data",
         )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise broken_utf8(path, error.object[: error.start].count(b"\n") + 1) from None
     if not text.strip():
-        raise InvalidFile(f"{path}: the file is empty", remedy="write something in it, or name another file")
+        raise InvalidFile(f"{path}: the file is empty", remedy="write the file first, or name another file")
     return text
 
 
@@ -62,17 +62,18 @@ def open_file(path: Path, in_a_directory: str) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         raise InvalidFile(f"{path}: no such file", remedy="check the path") from None
     except IsADirectoryError:
-        raise InvalidFile(f"{path}: is a directory", remedy=in_a_directory) from None
+        raise InvalidFile(f"{path}: this is a directory, not a file", remedy=in_a_directory) from None
     except OSError as error:
         raise InvalidFile(
-            f"{path}: cannot be read: {error.strerror}", remedy=files_remedy("check the path", error)
+            f"{path}: the file cannot be read: {error.strerror}", remedy=files_remedy("check the path", error)
         ) from None
 
 
 def broken_utf8(path: Path, line: int) -> InvalidFile:
     """The error of a file whose bytes are no UTF-8 at that line."""
     return InvalidFile(
-        f"{path}:{line}: not valid UTF-8", remedy="save the file as UTF-8 (for example with iconv -t utf-8)"
+        f"{path}:{line}: the text is not valid UTF-8",
+        remedy="save the file as UTF-8 (for example with iconv -t utf-8)",
     )
 
 
@@ -92,7 +93,8 @@ def read_json(path: Path) -> Any:
     text = read_text(path, largest=LARGEST_JSON)
     if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
         raise InvalidFile(
-            f"{path}: more than {MOST_VALUES:,} values", remedy="write fewer values into one file"
+            f"{path}: the file has more than {MOST_VALUES:,} values",
+            remedy="write fewer values into one file",
         )
     return json_value(text, str(path), "check how the file was written")
 
@@ -124,7 +126,7 @@ def json_value(text: str, where: str, remedy: str) -> Any:
         problem, remedy = str(error), "write a smaller number, or put the number in quotes"
     else:
         return value
-    raise InvalidFile(f"{where}: not valid JSON: {problem}", remedy=remedy) from None
+    raise InvalidFile(f"{where}: this is not valid JSON: {problem}", remedy=remedy) from None
 
 
 class _RepeatedKey(Exception):
@@ -155,10 +157,10 @@ def _depth(value: Any) -> int:
 
 
 def near_column(column: str, found: Iterable[str]) -> str:
-    """'did you mean ...? ' when a column with nearly that name stands in the file; otherwise nothing."""
+    """'did you mean ...? If not, ' when a column with nearly that name stands in the file; otherwise nothing."""
     names = [name for name in islice(found, _COMPARED) if isinstance(name, str) and name != column]
     close = difflib.get_close_matches(column, names, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}? " if close else ""
+    return f"did you mean {close[0]!r}? If not, " if close else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -166,4 +168,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(word, known[:_COMPARED], n=1, cutoff=0.5)
     and_more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known[:_LISTED])}{and_more}"
+    return (
+        f"did you mean {close[0]!r}?"
+        if close
+        else f"choose one of these: {', '.join(known[:_LISTED])}{and_more}"
+    )

@@ -63,7 +63,7 @@ def registered_plugins(group: str) -> Mapping[str, Plugin]:
     if group not in plugins_by_group():
         raise VenireError(
             f"no plug-in is registered under {group!r}, not even venire's own",
-            remedy="install venire again: pip install, with -e . in a checkout",
+            remedy="install venire again with pip (in a checkout: pip install -e .)",
         )
     return plugins_by_group()[group]
 
@@ -125,8 +125,8 @@ def plugin_fault(error: Exception) -> BrokenPlugin | None:
         if package != OWN:
             reason = (str(error).splitlines() or [""])[0]
             return BrokenPlugin(
-                f"the plug-in {module}.{frame.f_code.co_name} failed at its line {line}: {type(error).__name__}: {reason}",
-                remedy=f"report it to the authors of {package}, or remove it: pip uninstall {package}; what was paid for is in the record",
+                f"the plug-in {module}.{frame.f_code.co_name} failed at line {line}: {type(error).__name__}: {reason}",
+                remedy=f"report this to the authors of {package}, or remove the package: pip uninstall {package}; answers that were paid for are in the record",
             )
     return None
 

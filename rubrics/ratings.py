@@ -70,7 +70,7 @@ def read_ratings(path: Path) -> Iterator[Rating]:
     first = next(rows, None)
     if first is None:
         raise InvalidFile(
-            f"{path}: no ratings in it", remedy="write one rating per line: case,rater,attribute,value"
+            f"{path}: no ratings were found", remedy="write one rating per line: case,rater,attribute,value"
         )
     header_line = 1 if path.suffix.lower() in (".csv", ".tsv") else first[0]
     unfold = _form(f"{path}:{header_line}", list(first[1]), first[1])
@@ -82,9 +82,9 @@ def read_ratings(path: Path) -> Iterator[Rating]:
             key = (rating.case, rating.rater, rating.attribute, rating.round)
             if key in line_by_key and rating.value is not None:
                 raise InvalidFile(
-                    f"{path}:{line}: {rating.rater!r} rated {rating.attribute!r} of {rating.case!r} on line "
+                    f"{path}:{line}: {rating.rater!r} rated {rating.attribute!r} of case {rating.case!r} on line "
                     f"{line_by_key[key]} too",
-                    remedy="keep one of the two, or number them in a column 'round'",
+                    remedy="keep one of the two ratings, or number them in a column 'round'",
                 )
             if rating.value is not None:
                 line_by_key[key] = line
@@ -103,7 +103,7 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
                 raise _missing(place, name, columns)
         if cell_number(row["attribute"], place) is not None:
             raise InvalidFile(
-                f"{place}: 'attribute' and 'value' could be two attributes, or the name and the score of one",
+                f"{place}: it is not clear whether 'attribute' and 'value' are two attributes, or one attribute's name and its score",
                 remedy="rename these columns, or write the name of an attribute under 'attribute'",
             )
         return _long_rows
@@ -117,7 +117,8 @@ def _form(place: str, columns: list[str], row: _Row) -> Callable[[str, _Row], It
         raise _missing(place, "rater", columns)
     if not scores:
         raise InvalidFile(
-            f"{place}: no column besides case and rater", remedy="give one column per attribute"
+            f"{place}: the table has no column of scores, only case and rater",
+            remedy="add one column of scores for each attribute",
         )
     whose: dict[str, tuple[str | None, str]] = {
         name: (person, without_scale(subject)) for name, (person, subject) in by_person.items()
@@ -143,8 +144,8 @@ def _long_rows(place: str, row: _Row) -> Iterator[_Row]:
 
 def _missing(place: str, column: str, columns: Iterable[str]) -> InvalidFile:
     return InvalidFile(
-        f"{place}: no column {column!r}",
-        remedy=f"{near_column(column, columns)}ratings have case,rater,attribute,value, or case,rater and one column per attribute; "
+        f"{place}: the column {column!r} is missing",
+        remedy=f"{near_column(column, columns)}give the columns case,rater,attribute,value, or case,rater and one column for each attribute; "
         "from a sheet of another form, `venire new FOLDER --from SHEET` makes such a file",
     )
 
@@ -153,7 +154,7 @@ def _rating(place: str, row: Mapping[str, Any]) -> Rating:
     texts = {column: _text(row[column]) for column in ("case", "rater", "attribute")}
     for column, text in texts.items():
         if not text:
-            raise InvalidFile(f"{place}: {column!r} is blank", remedy=f"write the {column} of every rating")
+            raise InvalidFile(f"{place}: {column!r} is blank", remedy=f"give every rating a {column}")
     rationale = row.get("rationale")
     return Rating(
         **texts,
@@ -171,12 +172,16 @@ def _value(place: str, value: Any) -> float | str | None:
     if value is None or (isinstance(value, str) and value.strip().casefold() in ("", "nan")):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidFile(f"{place}: {value!r} is not a single value", remedy="give a number or a word")
+        raise InvalidFile(
+            f"{place}: {value!r} is not a single number or word", remedy="write one number or one word"
+        )
     number = cell_number(value, place)
     if number is None:
         return str(value).strip()
     if math.isinf(number):
-        raise InvalidFile(f"{place}: {value!r} is not a score", remedy="leave a missing value blank")
+        raise InvalidFile(
+            f"{place}: {value!r} is not a score", remedy="write a number, or leave the cell blank"
+        )
     return None if math.isnan(number) else number
 
 

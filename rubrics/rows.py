@@ -80,7 +80,8 @@ def read_grid(path: Path) -> list[tuple[int, list[str]]]:
         rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
         raise InvalidFile(
-            f"{path}:{reader.line_num}: not valid CSV: {error}", remedy="check the quotes near that line"
+            f"{path}:{reader.line_num}: this is not valid CSV: {error}",
+            remedy="check the quotation marks near that line",
         ) from None
     return [(number, row) for number, row in rows if any(row)]
 
@@ -122,7 +123,7 @@ def cell_number(cell: Any, where: str) -> float | None:
     text = str(cell).strip().replace(_MINUS, "-")
     if _AMBIGUOUS.fullmatch(text):
         raise InvalidFile(
-            f"{where}: {text!r} could have a decimal comma or a thousands separator",
+            f"{where}: {text!r} is ambiguous: its comma could be a decimal comma or a thousands separator",
             remedy=f"write {text.replace(',', '.')} or {text.replace(',', '')}",
         )
     if _DECIMAL_COMMA.fullmatch(text):
@@ -181,8 +182,8 @@ def _check_header(place: str, header: Sequence[str], required: tuple[str, ...], 
         if column not in header and not any(name in header for name in instead):
             columns = ", ".join(each.partition("|")[0] for each in required)
             raise InvalidFile(
-                f"{place}: no column {column!r}",
-                remedy=f"{near_column(column, header)}the columns {columns} are required{otherwise}",
+                f"{place}: the column {column!r} is missing",
+                remedy=f"{near_column(column, header)}give the table the columns {columns}{otherwise}",
             )
 
 
@@ -252,7 +253,7 @@ def _decoded_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
                 yield number, line
         except UnicodeDecodeError:
             raise InvalidFile(
-                f"{path}:{number}: not valid {encoding.upper()}", remedy="save the file as UTF-8"
+                f"{path}:{number}: the text is not valid {encoding.upper()}", remedy="save the file as UTF-8"
             ) from None
 
 
@@ -262,7 +263,7 @@ _BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
 
 def _too_long(path: Path, line: int) -> InvalidFile:
     return InvalidFile(
-        f"{path}:{line}: a row of more than {LARGEST_ROW:,} bytes",
+        f"{path}:{line}: the row has more than {LARGEST_ROW:,} bytes",
         remedy="write one row per line, and shorter texts",
     )
 
@@ -274,7 +275,7 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         row = json_value(line, f"{path}:{number}", "write one JSON object per line")
         if not isinstance(row, dict):
             raise InvalidFile(
-                f"{path}:{number}: expected an object, found {type(row).__name__}",
+                f"{path}:{number}: each line must be a JSON object, not {type(row).__name__}",
                 remedy="write one JSON object per line",
             )
         yield number, row
@@ -302,12 +303,12 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
         for name, times in Counter(filter(None, header)).items():
             if times > 1:
                 raise InvalidFile(
-                    f"{path}:1: two columns are named {name!r}", remedy="give each its own name"
+                    f"{path}:1: two columns are named {name!r}", remedy="give each column its own name"
                 )
         if len(header) > MOST_COLUMNS:
             raise InvalidFile(
-                f"{path}:1: {len(header):,} columns, more than {MOST_COLUMNS:,}",
-                remedy="write one row per line",
+                f"{path}:1: the table has {len(header):,} columns, more than the limit of {MOST_COLUMNS:,}",
+                remedy="check that each row is on a line of its own",
             )
         if header:
             _check_header(f"{path}:1", header, required, otherwise)
@@ -316,13 +317,14 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
             cells = len(header) + len(row.pop(None, [])) - sum(cell is None for cell in row.values())
             if cells != len(header):
                 raise InvalidFile(
-                    f"{path}:{reader.line_num}: {cells} cells under {len(header)} columns",
+                    f"{path}:{reader.line_num}: {cells} cells, but the table has {len(header)} columns",
                     remedy=f"quote cells that contain a {_DELIMITERS[reader.reader.dialect.delimiter]}, and give every row a cell for each column",
                 )
             yield reader.line_num, dict(row)
     except csv.Error as error:
         raise InvalidFile(
-            f"{path}:{line_number}: not valid CSV: {error}", remedy="check the quotes near that line"
+            f"{path}:{line_number}: this is not valid CSV: {error}",
+            remedy="check the quotation marks near that line",
         ) from None
 
 
@@ -345,7 +347,7 @@ def _workbook_rows(
         name, times = Counter(filter(None, columns)).most_common(1)[0] if any(columns) else ("", 0)
         if times > 1:
             raise InvalidFile(
-                f"{path}:{line}: two columns are named {name!r}", remedy="give each its own name"
+                f"{path}:{line}: two columns are named {name!r}", remedy="give each column its own name"
             )
         _check_header(f"{path}:{line}", columns, required, otherwise)
         for number, cells in sheet.rows:
@@ -369,7 +371,9 @@ def parquet_table(path: Path) -> Table:
     try:
         file = parquet.ParquetFile(path)
     except (pyarrow.ArrowInvalid, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a Parquet file"
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "this is not a Parquet file"
+        )
         raise InvalidFile(f"{path}: {reason}", remedy="check the path, or save the table as .csv") from None
     return Table(0, tuple(file.schema_arrow.names), _batch_rows(file.iter_batches()))
 

@@ -101,7 +101,7 @@ class Rubric(BaseModel):
             for condition, value in attribute.asked_if.items():
                 self._check_condition(attribute, condition, value, (*at, "asked_if", condition))
             if attribute.reverse_as and not scale.ordered:
-                raise wrong("a scale without order cannot be reversed\nremove it", *at, "reverse_as")
+                raise wrong("a scale without order cannot be reversed\nremove reverse_as", *at, "reverse_as")
         return self
 
     def _check_condition(
@@ -112,7 +112,7 @@ class Rubric(BaseModel):
         earlier = names[: names.index(attribute.name)]
         if condition not in earlier:
             raise wrong(
-                f"{condition!r} is not the name of an attribute before {attribute.name!r}\n{nearest(condition, earlier)}",
+                f"{condition!r} is not the name of an attribute that comes before {attribute.name!r}\n{nearest(condition, earlier)}",
                 *at,
             )
         legal = self.scales[next(a.scale for a in self.attributes if a.name == condition)].values
@@ -126,7 +126,7 @@ class Rubric(BaseModel):
             for name, scale in self.scales.items():
                 if scale.level != "ordinal" or scale.values not in PAIR_SCALES:
                     raise wrong(
-                        "two outputs need an ordinal scale with a tie in the middle\n"
+                        "a rubric that compares two outputs needs an ordinal scale with a tie in the middle\n"
                         "write level: ordinal and anchors for -1, 0, 1 (or from -2 to 2, or -3 to 3)",
                         *("scales", name),
                     )
@@ -149,9 +149,9 @@ class Rubric(BaseModel):
                 if part not in names:
                     raise wrong(f"{part!r} is not an attribute\n{nearest(part, names)}", *at, part)
             if not math.isclose(total := sum(weights.values()), 1.0, abs_tol=1e-9):
-                raise wrong(f"the weights sum to {total:g}\nmake them sum to 1", *at)
+                raise wrong(f"the weights of the composite sum to {total:g}\nmake them sum to 1", *at)
             if composite in names:
-                raise wrong("a composite needs a name of its own\nrename it", *at)
+                raise wrong("the composite has the same name as an attribute\nrename the composite", *at)
         return self
 
     def __hash__(self) -> int:
@@ -200,12 +200,12 @@ class Rubric(BaseModel):
             return
         if self.compares:
             raise VenireError(
-                f"case {case.id!r} has one output, and the rubric {self.name!r} compares two",
-                remedy="give rows with output_a and output_b, or make pairs from a file with systems: --pairs",
+                f"case {case.id!r} has one output, but the rubric {self.name!r} compares two",
+                remedy="give each case output_a and output_b, or let --pairs make pairs from a file with a column system",
             )
         raise VenireError(
-            f"case {case.id!r} has two outputs, and the rubric {self.name!r} scores one",
-            remedy="compare them: --rubric preference, or the same questions with --as-pairs",
+            f"case {case.id!r} has two outputs, but the rubric {self.name!r} scores one",
+            remedy="compare the two outputs with --rubric preference, or ask the rubric's questions about both with --as-pairs",
         )
 
     def as_pairs(self) -> Rubric:

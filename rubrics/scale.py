@@ -119,9 +119,13 @@ class CostMatrix(BaseModel):
     def check_square(self, values: tuple[Value, ...]) -> None:
         """Raises, at its place under a scale's `costs`, where a row or column is missing or is not a value of the scale."""
         if not values:
-            raise wrong("only a scale with anchors can have costs\nremove them, or write anchors", "costs")
+            raise wrong(
+                "only a scale with anchors can have costs\nremove the costs, or write anchors", "costs"
+            )
         if ABSTENTION in values:
-            raise wrong(f"a scale with the value {ABSTENTION!r} can have no costs\nrename the value", "costs")
+            raise wrong(
+                f"a scale that has {ABSTENTION!r} as a value cannot have costs\nrename the value", "costs"
+            )
         _check_names(list(self.rows), values, "costs")
         for key, row in self.rows.items():
             _check_names(list(row), values, "costs", key)
@@ -170,9 +174,11 @@ class Scale(BaseModel):
         if not self.anchors and not continuous:
             raise ValueError("a scale needs anchors\nwrite anchors: {1: worst, 2: ..., 5: best}")
         if self.anchors and (self.minimum is not None or self.maximum is not None):
-            raise ValueError("anchors and minimum/maximum exclude each other\nkeep the anchors")
+            raise ValueError("a scale cannot have both anchors and minimum or maximum\nkeep the anchors")
         if continuous and (self.level != "interval" or self.minimum >= self.maximum):  # type: ignore[operator]
-            raise ValueError("minimum and maximum need level: interval, and minimum below maximum")
+            raise ValueError(
+                "minimum and maximum need level: interval, and minimum must be below maximum\nwrite level: interval, with the smaller number as minimum"
+            )
         if self.anchors:
             self._check_anchors()
         if self.costs is not None:
@@ -190,18 +196,24 @@ class Scale(BaseModel):
     def _check_anchors(self) -> None:
         values = list(self.anchors)
         if len(values) < 2:
-            raise ValueError("a scale needs two values or more")
+            raise ValueError("a scale needs two values or more\nadd a value to the anchors")
         if self.level == "binary" and len(values) != 2:
             raise ValueError(
                 f"a binary scale has two values, but this one has {len(values)}\nuse level: ordinal"
             )
         if NOT_APPLICABLE in values:
-            raise ValueError(f"{NOT_APPLICABLE!r} is not a value\nset may_not_apply: true on the attribute")
+            raise ValueError(
+                f"{NOT_APPLICABLE!r} cannot be a value of a scale\nwrite may_not_apply: true at the attribute instead"
+            )
         numeric = [value for value in values if not isinstance(value, str)]
         if self.level in ("ordinal", "interval") and len(numeric) != len(values):
-            raise ValueError(f"an {self.level} scale has numbers for values\nuse level: nominal for words")
+            raise ValueError(
+                f"the values of an {self.level} scale must be numbers\nuse level: nominal for words"
+            )
         if numeric and len(numeric) == len(values) and numeric != sorted(numeric):
-            raise ValueError("anchors must run from the lowest value to the highest")
+            raise ValueError(
+                "the anchors are not in order\nwrite the anchors from the lowest value to the highest"
+            )
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -66,7 +66,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
     for line, cells in body if delimited else ():
         if any(cells[named:]):
             raise ValueError(
-                f"line {line}: {sum(map(bool, cells[named:])) + named} cells under {named} columns: quote cells with a separator in them"
+                f"line {line}: {sum(map(bool, cells[named:])) + named} cells under {named} columns; put quotes around cells that contain a separator"
             )
     _refuse_second_table(names, body)
     body, below = _without_notes(body, usual)

@@ -131,14 +131,15 @@ def _unpacked_size(file: Path) -> int:
         size = file.stat().st_size
     elif compound or not is_zipfile(file):
         raise InvalidFile(
-            f"{file}: {'an old .xls file, or one with a password' if compound else 'not a workbook'}",
+            f"{file}: {'this is an old .xls file, or has a password' if compound else 'this is not an Excel workbook'}",
             remedy="save it in Excel as .xlsx without a password, or as .csv",
         )
     else:
         size = _archive_size(file)
     if size > LARGEST:
         raise InvalidFile(
-            f"{file}: unpacks to more than {LARGEST // 2**20} MB", remedy="save the sheet as .csv"
+            f"{file}: the workbook unpacks to more than {LARGEST // 2**20} MB",
+            remedy="save the sheet as .csv",
         )
     return size
 
@@ -163,7 +164,8 @@ def _check_opened(file: Path, name: str, header: dict[str, Any]) -> None:
         case None:
             if header["width"] > MOST_COLUMNS:
                 raise InvalidFile(
-                    f"{file}: more than {MOST_COLUMNS:,} columns", remedy="remove the empty columns"
+                    f"{file}: the sheet has more than {MOST_COLUMNS:,} columns",
+                    remedy="remove the empty columns",
                 )
         case "sheet":
             raise InvalidFile(
@@ -171,7 +173,10 @@ def _check_opened(file: Path, name: str, header: dict[str, Any]) -> None:
                 remedy=f"name one of its sheets: {', '.join(header['sheets'][:_LISTED])}",
             )
         case "password":
-            raise InvalidFile(f"{file}: a workbook with a password", remedy="save it without one, or as .csv")
+            raise InvalidFile(
+                f"{file}: the workbook has a password",
+                remedy="save the workbook without a password, or as .csv",
+            )
         case _:
             raise _unreadable(file)
 
@@ -186,6 +191,6 @@ def _unreadable(file: Path) -> InvalidFile:
 def _too_large(file: Path) -> InvalidFile:
     """The error where the process that reads came to an end of its own: its cells do not fit into the memory that its size allows."""
     return InvalidFile(
-        f"{file}: needs more memory or time than a workbook of its size should",
+        f"{file}: the workbook takes more memory or time to read than one of its size should",
         remedy="remove stray cells far from the data, or save the sheet as .csv",
     )

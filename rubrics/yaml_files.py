@@ -65,7 +65,7 @@ class Written:
             first = _explain(self.path, detail, model, self.lines)
             if further:
                 first = InvalidFile(
-                    first.problem, remedy=f"{first.remedy} ({len(further)} more after this one)"
+                    first.problem, remedy=f"{first.remedy} ({len(further)} more mistakes after this one)"
                 )
             raise first from None
 
@@ -77,8 +77,8 @@ class Written:
             details = _in_file_order(error, self.lines)
             problems = [_explain(self.path, detail, model, self.lines) for detail in details[:_LISTED]]
             if len(details) > _LISTED:
-                rest_count = f"{self.path}: {len(details) - _LISTED:,} more mistakes"
-                problems.append(InvalidFile(rest_count, remedy="correct these first"))
+                rest_count = f"{self.path}: {len(details) - _LISTED:,} more mistakes were found"
+                problems.append(InvalidFile(rest_count, remedy="correct the mistakes above first"))
             return problems
         return []
 
@@ -97,8 +97,8 @@ def read_yaml(path: Path, keys: Iterable[str]) -> Written:
     plain, lines = plain_yaml(read_text(path), path)
     if not isinstance(plain, dict):
         raise InvalidFile(
-            f"{path}:1: expected keys and values, found {type(plain).__name__}",
-            remedy=f"start from the keys {', '.join(keys)}",
+            f"{path}:1: the file must have keys and values, but it holds a {type(plain).__name__}",
+            remedy=f"write it with the keys {', '.join(keys)}",
         )
     return Written(path, plain, lines)
 
@@ -153,7 +153,7 @@ def _explain(
         )
         remedy = nearest(str(loc[-1]), _fields_at(model, at[:-1]))
     elif detail["type"] == "missing":
-        problem = f"{place}: missing"
+        problem = f"{place}: the key is missing"
         remedy = f"add {str(loc[-1])!r}"
     elif detail["type"] == "value_error":
         problem = (f"{place}: " if loc else "") + detail["msg"].removeprefix("Value error, ")
@@ -273,7 +273,7 @@ def plain_yaml(text: str, path: Path) -> tuple[Any, dict[Location, int]]:
         # What is not closed is found missing after the last line.
         line = min(error.problem_mark.line + 1 if error.problem_mark else 1, len(text.splitlines()))
         raise InvalidFile(
-            f"{path}:{line}: not valid YAML: {error.problem or error.context}",
+            f"{path}:{line}: this is not valid YAML: {error.problem or error.context}",
             remedy="check the indentation and quotes near that line",
         ) from None
     except yaml.YAMLError as error:
@@ -323,7 +323,9 @@ class _Plain:
         if not isinstance(node, yaml.ScalarNode):
             raise self._error(node, "a key is a list or a mapping", "write a word before the colon")
         if node.value == "<<" and not node.style:
-            raise self._error(node, "the merge key << is not allowed in these files", "write the keys out")
+            raise self._error(
+                node, "the merge key << is not allowed in these files", "write the keys out in full"
+            )
         self._count(node)
         key: Hashable = self._scalar(node)
         return key
@@ -347,7 +349,11 @@ class _Plain:
         if node.tag not in _COLLECTIONS:
             raise self._unknown_tag(node)
         if any(node is outer for outer in self._around):
-            raise self._error(node, "this value contains itself through an alias", "write it out")
+            raise self._error(
+                node,
+                "this value contains itself through a YAML alias",
+                "write the value out instead of the alias",
+            )
         self._around.append(node)
         if len(self._around) > DEEPEST:
             raise self._error(node, _TOO_DEEP, "nest it less deeply")

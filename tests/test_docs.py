@@ -159,7 +159,10 @@ def test_no_sentence_that_can_be_printed_leaves_its_plural_to_the_reader() -> No
     sentences = [line for line in page.splitlines() if line.startswith("- ")]
 
     assert len(sentences) > 2000
-    assert "- `the weights sum to {total} -> make them sum to 1`" in sentences
+    assert (
+        "- `{file}:{line}: {key}: the weights of the composite sum to {total} -> make them sum to 1`"
+        in sentences
+    )
     assert not [sentence for sentence in sentences if "{}" in sentence]
     assert not [sentence for sentence in sentences if re.search(r"[a-z]\(s\)", sentence)]
     assert not [sentence for sentence in sentences if re.search(r"\b([a-z]+ (?:[a-z]+ )+)\1", sentence, re.I)]

@@ -90,6 +90,6 @@ def record_of(run: Location) -> Location:
             return run / name
     page = run / suites.REPORT / "report.html"
     raise VenireError(
-        f"{run}: no system was asked and no jury sat, so there is no deliberation to inspect",
-        remedy=f"run venire suite report SUITE.yaml, which writes its board as a page: {page}",
+        f"{run}: this suite asked no model and no jury, so there is no deliberation to inspect",
+        remedy=f"to see the results, run venire suite report SUITE.yaml, which writes them to the page {page}",
     )

@@ -37,7 +37,7 @@ def html(run: ExportedRun, out: TextIO) -> int:
     if len(wanted) > _MOST:
         raise VenireError(
             f"{len(wanted)} deliberations are too many for one page",
-            remedy="name one with --case, or write a page for each with --to site",
+            remedy="choose one with --case, or write a page for each with --to site",
         )
     articles = [
         _article(store, reader, case, arm, f"d{n}-", prompts=run.prompts)
@@ -115,7 +115,7 @@ def write_site(run: Location, folder: Path, *, prompts: bool = True) -> int:
     Search, filters and the list's other orders need a server, and are left out. `prompts`: whether cases have what models were sent and replied.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise VenireError(f"{folder} is not an empty folder", remedy="name one that is new, or empty")
+        raise VenireError(f"{folder} is not an empty folder", remedy="name a new or an empty folder")
     inspector = Inspector(run, still=True, prompts=prompts)
     try:
         inspector.index.catch_up()

@@ -31,7 +31,7 @@ def adapter_of(settings: ModelSettings) -> Adapter | None:
     if settings.adapter is not None:
         if not (model == "local" or model.startswith("local/")):
             raise VenireError(
-                f"an adapter cannot be put on {model}",
+                f"an adapter can be used only with a local model, not with {model}",
                 remedy="name a local model: local, local/base or local/PATH.gguf",
             )
         return read_adapter(Path(settings.adapter).expanduser())
@@ -43,7 +43,7 @@ def shipped_adapter() -> Adapter:
     if not SHIPPED.is_file() or file_sha256(SHIPPED) != SHIPPED_SHA256:
         raise VenireError(
             f"the adapter {SHIPPED.name} that is part of venire is missing or was changed",
-            remedy="install venire again, or ask local/base, which does without it",
+            remedy="install venire again, or use the model local/base, which needs no adapter",
         )
     return read_adapter(SHIPPED)
 
@@ -60,7 +60,10 @@ def adapter_hashes(jury: Jury, *, presided: bool) -> dict[str, str]:
 def read_adapter(path: Path) -> Adapter:
     """The adapter in a file; a `VenireError` where it is not one."""
     if not path.is_file():
-        raise VenireError(f"no adapter at {path}", remedy="set adapter: PATH.gguf, relative to the jury file")
+        raise VenireError(
+            f"there is no adapter file at {path}",
+            remedy="correct adapter: in the jury file; the path is relative to the jury file",
+        )
     status = path.stat()
     return _read(path, status.st_mtime_ns, status.st_size)
 
@@ -69,8 +72,8 @@ def check_base(adapter: Adapter, base: Path) -> None:
     """Refuse base weights that the adapter was not trained on: its answers would be noise that looks like answers."""
     if adapter.base_sha256 is not None and file_sha256(base) != adapter.base_sha256:
         raise VenireError(
-            f"{adapter.path.name} was trained on other base weights than {base.name}",
-            remedy=f"use the weights with SHA-256 {adapter.base_sha256[:16]}..., or another adapter",
+            f"the adapter {adapter.path.name} was trained on other base weights than {base.name}",
+            remedy=f"use the base weights with SHA-256 {adapter.base_sha256[:16]}..., or another adapter",
         )
 
 
@@ -96,6 +99,7 @@ def _read(path: Path, changed: int, size: int) -> Adapter:
         header = {}
     if header.get("general.type") != "adapter":
         raise VenireError(
-            f"{path.name} is not an adapter in GGUF", remedy="convert it first; see docs/training.md"
+            f"{path.name} is not an adapter in GGUF format",
+            remedy="convert the adapter to GGUF first; see docs/training.md",
         )
     return Adapter(path, _file_sha256(path, changed, size), header.get("venire.base.sha256"))

@@ -105,14 +105,15 @@ def _load(path: Path, component: Component, secrets: tuple[str, ...]) -> Any:
         # Pydantic would repeat what it was given, which may be a key.
         wrongs = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise VenireError(
-            f"{path}: config: {wrongs}", remedy=f"see the options of {component.provider}"
+            f"{path}: mistakes in config: {wrongs}",
+            remedy=f"correct them by the documentation of {component.provider}",
         ) from None
     except Exception as error:
         # The class is somebody else's: whatever it raises, there is no client.
         why = redact_secrets(f"{type(error).__name__}: {error}", secrets)[:300]
         raise VenireError(
             f"{path}: the client {component.provider} cannot be created: {why}",
-            remedy="write provider and config as the client's own dump_component() does",
+            remedy="write provider and config as the client's dump_component() prints them",
         ) from None
 
 
@@ -223,7 +224,7 @@ def agent_function(
     where = (settings.model or "").partition("/")[2]
     module, _, name = where.partition(":")
     if not module or not name:
-        raise VenireError(f"the model {settings.model!r} names no agent", remedy=remedy)
+        raise VenireError(f"the model {settings.model!r} does not say which agent to use", remedy=remedy)
     if find_spec(package) is None:
         raise missing
     try:
@@ -233,11 +234,11 @@ def agent_function(
             f"no module named {error.name!r}", remedy="install it, or put its folder on PYTHONPATH"
         ) from None
     if not callable(make):
-        found = "is not a function" if make is not None else "is not there"
+        found = "is not a function" if make is not None else "was not found"
         raise VenireError(
             f"{where}: {name!r} {found}",
-            remedy="name a function without arguments that returns a new agent each time: agents remember, "
-            "and one case must not reach the next",
+            remedy="name a function without arguments that returns a new agent each time, because "
+            "an agent remembers what it was asked before",
         )
     return make
 

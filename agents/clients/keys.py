@@ -26,7 +26,9 @@ def key_from(settings: ModelSettings) -> str | None:
         return None
     key = key_in(name)
     if key is None:
-        raise VenireError(f"the variable {name} is not set", remedy=f"export {name}=... and run again")
+        raise VenireError(
+            f"the environment variable {name} is not set", remedy=f"export {name}=... and run again"
+        )
     return key
 
 
@@ -104,6 +106,6 @@ def refuse_in_address(settings: ModelSettings, *parts: Literal["query", "usernam
     for part in parts:
         if getattr(address, part):
             raise VenireError(
-                f"the model {settings.model!r} cannot be asked at an address with a {part}",
-                remedy="write it as server/NAME; or name the key's variable with api_key_env",
+                f"the model {settings.model!r} cannot be used with an address that has a {part}",
+                remedy="write the model as server/NAME, or remove this from the address and name the variable that holds the key: api_key_env: NAME",
             )

@@ -119,7 +119,7 @@ async def probe(settings: ModelSettings) -> bool:
     address, where = _address(settings, provider)
     if provider is not None and address is None and (missing := _missing(provider.also)):
         raise ModelUnreachable(
-            f"the variable {missing} is not set, and {model!r} needs it",
+            f"the environment variable {missing} is not set, and {model!r} needs it",
             remedy=f"export {missing}=... or give the seat a base_url, and run again",
         )
     if address is None:
@@ -184,8 +184,8 @@ def _key(settings: ModelSettings, provider: Provider | None, model: str) -> tupl
             return key, name
     if names:
         raise ModelUnreachable(
-            f"the variable {names[0]} is not set, and {model!r} needs it",
-            remedy=f"export {names[0]}=... and run again; or name another variable, as api_key_env: NAME in the seat",
+            f"the environment variable {names[0]} is not set, and {model!r} needs it",
+            remedy=f"export {names[0]}=... and run again; or write api_key_env: NAME at the seat in the jury file, with the name of another variable",
         )
     return None, ""
 
@@ -196,11 +196,11 @@ def _address(settings: ModelSettings, provider: Provider | None) -> tuple[str | 
         return settings.base_url, "base_url in the jury file, or --base-url"
     for name in provider.address_names if provider is not None else ():
         if address := os.environ.get(name):
-            return address, f"the variable {name}"
+            return address, f"the environment variable {name}"
     if provider is None or not provider.address:
         return None, ""
     named = provider.address_names
-    return provider.address, f"the variable {named[0]}" if named else "base_url in the jury file"
+    return provider.address, f"the environment variable {named[0]}" if named else "base_url in the jury file"
 
 
 def direct_access(settings: ModelSettings, prefix: str) -> tuple[str, dict[str, str]]:

@@ -180,7 +180,7 @@ def try_loading(path: Path, adapter: Adapter | None, context: int) -> None:
         with_adapter = f" with {adapter.path.name}" if adapter else ""
         raise VenireError(
             f"{path.name}{with_adapter} cannot be used: {problem}",
-            remedy="fetch the file again, or convert the model again",
+            remedy="download the file again, or convert the model again",
         )
 
 

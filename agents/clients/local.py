@@ -119,11 +119,15 @@ def _embedded_file() -> Path:
 def _own_file(name: str) -> Path:
     path = Path(name).expanduser()
     if not path.is_file():
-        raise VenireError(f"no model file at {name}", remedy="write it as local/PATH.gguf, or plain `local`")
+        raise VenireError(
+            f"there is no model file at {name}",
+            remedy="correct the path in local/PATH.gguf, or write `local` for the embedded model",
+        )
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise VenireError(
-                f"{name} is not a GGUF file", remedy="llama.cpp reads GGUF; convert the model first"
+                f"{name} is not a GGUF file",
+                remedy="convert the model to GGUF first, the format that llama.cpp reads",
             )
     return path
 
@@ -135,7 +139,7 @@ def _check_header(path: Path) -> None:
         problem = str(error)
     if problem:
         raise VenireError(
-            f"{path.name} is damaged: {problem}", remedy="fetch the file again, or convert the model again"
+            f"{path.name} is damaged: {problem}", remedy="download the file again, or convert the model again"
         )
 
 

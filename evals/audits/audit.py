@@ -35,7 +35,7 @@ class Severity:
     def __post_init__(self) -> None:
         if not 0 <= self.harmful < 1 or not 0 < self.margin <= 1:
             raise VenireError(
-                f"harmful {self.harmful:g} and margin {self.margin:g} are not shares of a scale",
+                f"harmful ({self.harmful:g}) or margin ({self.margin:g}) is not a share of the scale",
                 remedy="give harmful from 0 to below 1, and margin above 0 and up to 1",
             )
 

@@ -78,7 +78,7 @@ def outside_label(
     torn = label.groupby(pooled).nunique()
     if (torn > 1).any():
         raise VenireError(
-            f"{column}: the outputs of {torn.idxmax()} have different labels",
+            f"{column}: cases that belong together ({torn.idxmax()}) have different labels",
             remedy=f"give every case of one {pool or 'case'} the same {column}",
         )
     return OutsideLabel(label, pooled, tuple(attributes), column)

@@ -66,7 +66,7 @@ def effective_votes(votes: pd.DataFrame, labels: pd.Series) -> EffectiveVotes:
     cell = row, jurors.get_indexer(labelled_votes["juror"])
     if len(np.unique(row * len(jurors) + cell[1])) < len(row):
         raise InvalidRatings(
-            "a juror voted on a case more than once", remedy="give each juror's final position"
+            "a juror voted on a case more than once", remedy="give only each juror's final vote on a case"
         )
     values = labelled_votes["value"].to_numpy()
     wide = np.full((len(cases), len(jurors)), np.nan, dtype=object if values.dtype == object else float)

@@ -86,8 +86,8 @@ def load_families(path: Path) -> dict[str, str]:
     found, _ = plain_yaml(read_text(path), path)
     if not isinstance(found, dict) or not all(isinstance(each, str | int) for each in found.values()):
         raise InvalidFile(
-            f"{path}: not a mapping of names to families",
-            remedy="write one `name or pattern: family` on each line, such as `house-model-*: openai`",
+            f"{path}: this is not a list of names with their providers",
+            remedy="write one `name or pattern: provider` on each line, such as `house-model-*: openai`",
         )
     return {str(name): str(each) for name, each in found.items()}
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...orchestration.record import Store
 from ...orchestration.record.reader import Arm
-from ...rubrics.errors import VenireError, count_words
+from ...rubrics.errors import VenireError
 from ..ratings.evidence import Evidence, gather
 from ..ratings.people import load_ratings
 from ..ratings.pooling import OVERALL
@@ -128,7 +128,7 @@ def calibrate(
         raise VenireError(f"the run has no arm named {arm!r}", remedy=f"choose from {', '.join(arms)}")
     if folds < 2:
         raise VenireError(
-            f"{count_words(folds, 'fold')} cannot check anything", remedy="give two folds or more"
+            f"cross-validation needs at least two folds, not {folds}", remedy="give two folds or more"
         )
     crossed: dict[str, CrossValidation] = {}
     refused: list[TooFewLabels] = []

@@ -62,13 +62,13 @@ class JuryCalibrator(Estimator):
         """
         if self.method not in METHODS:
             raise VenireError(
-                f"no method of calibration named {self.method!r}",
+                f"there is no calibration method named {self.method!r}",
                 remedy=f"choose one of {', '.join(METHODS)}",
             )
         labels = column(y)
         if len(labels) != len(X):
             raise InvalidRatings(
-                f"{len(X)} votes and {len(labels)} labels", remedy="give one label for each vote"
+                f"there are {len(X)} votes but {len(labels)} labels", remedy="give one label for each vote"
             )
         usable = X["value"].notna().to_numpy(bool) & ~np.isnan(labels)
         taught, labels = X[usable], labels[usable]
@@ -180,8 +180,8 @@ def cross_validate(
     )
     if not every.curves_:
         raise TooFewLabels(
-            f"no juror of {labelled.arm} has {LEAST} labelled cases in an attribute",
-            remedy="have people score more cases, or calibrate the verdicts directly (--direct)",
+            f"no juror of {labelled.arm} has {LEAST} labelled cases for any attribute",
+            remedy="have people score more cases, or calibrate the jury's verdict instead of each juror (--direct)",
         )
     pairs = pd.MultiIndex.from_frame(labelled.votes[["juror", "attribute"]])
     votes = labelled.votes[pairs.isin(list(every.curves_))].reset_index(drop=True)

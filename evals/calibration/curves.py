@@ -85,10 +85,13 @@ class Curve(Estimator, ABC):
         scores, labels = column(X), column(y)
         if len(scores) != len(labels) or not len(scores):
             raise InvalidRatings(
-                f"{len(scores)} scores and {len(labels)} labels", remedy="give one label for each score"
+                f"the curve was given {len(scores)} scores and {len(labels)} labels",
+                remedy="give scores, and one label for each score",
             )
         if not np.isfinite([scores, labels]).all():
-            raise InvalidRatings("a score or a label is missing", remedy="leave out cases without a score")
+            raise InvalidRatings(
+                "a score or a label is missing", remedy="leave out cases without a score or without a label"
+            )
         points, values = self._points(scores, labels)
         self.x_, self.y_ = points, np.clip(values, self.low, self.high)
         return self

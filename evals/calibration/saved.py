@@ -246,7 +246,7 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
         titles = [f"{r.name} version {r.version}" for r in (rubric, saved.rubric)]
         difference = " with a different text" if titles[0] == titles[1] else ""
         raise DoesNotFit(
-            f"{arm.name} used the rubric {titles[0]}{difference}; the calibration was made for {titles[1]}",
+            f"{arm.name} used the rubric {titles[0]}{difference}, but the calibration was made for {titles[1]}",
             remedy="calibrate again on cases scored under this rubric",
         )
     settings: list[tuple[str, object, object]] = [
@@ -276,7 +276,7 @@ def _fits(saved: SavedArm, arm: Arm) -> list[str]:
 def _another(arm: Arm, setting: str, current: object, earlier: object) -> DoesNotFit:
     former = f"{earlier} with other settings" if current == earlier else earlier
     return DoesNotFit(
-        f"{arm.name}: the {setting} is {current}; the calibration was made for {former}",
+        f"{arm.name}: the {setting} is {current}, but the calibration was made for {former}",
         remedy="calibrate the jury again with its present jurors and settings",
     )
 

@@ -399,8 +399,8 @@ def _rows(
         facts = {arm.name: child.fact(f"controls {arm.name}") for arm in child.arms()}
         if place is None or not any(facts.values()):
             raise VenireError(
-                f"{child.name}: this run has no controls",
-                remedy="make controls: venire replay RUN --controls -o CHILD",
+                f"{child.name}: this run has no control runs",
+                remedy="make control runs: venire replay RUN --controls -o CHILD",
             )
         parent = Store.read(place)
         try:

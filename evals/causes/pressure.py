@@ -171,8 +171,8 @@ def run_pressure(
     cases = [case for case in load_cases(study.cases) if case.id in truth]
     if not cases:
         raise VenireError(
-            f"{study.truth} has the right answer for none of the cases",
-            remedy="rate the cases, or plant them: venire plant",
+            f"{study.truth} gives the right answer for none of the cases",
+            remedy="have people rate the cases, or make cases with known errors: venire plant",
         )
     jury = load_jury(study.jury).fill(model=model, base_url=base_url)
     for protocol in study.protocols:

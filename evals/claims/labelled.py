@@ -120,12 +120,14 @@ def read_labelled(path: Path) -> LabelledClaims:
     first_row = next(rows, None)
     if first_row is None:
         raise InvalidFile(
-            f"{path}: no claims in it", remedy="name a file with a row for each response or claim"
+            f"{path}: no claims were found", remedy="give a file with one row for each response or each claim"
         )
     all_rows = _chain(first_row, rows)
     labelled = _factscore(path, all_rows) if "annotations" in first_row[1] else _plain(path, all_rows)
     if not labelled.claims:
-        raise InvalidFile(f"{path}: no labelled claim in it", remedy="check that its rows hold claims")
+        raise InvalidFile(
+            f"{path}: no claim has a label", remedy="check that the rows of the file hold claims with labels"
+        )
     return labelled
 
 
@@ -188,7 +190,7 @@ def _add_sentence(
         ]
     for offset, fact in enumerate(facts, 1):
         if not isinstance(fact, Mapping) or not str(fact.get("text") or "").strip():
-            raise InvalidFile(f"{at}: an atomic fact without text", remedy="write {text, label}")
+            raise InvalidFile(f"{at}: an atomic fact has no text", remedy="write each fact as {text, label}")
         claim = Claim(
             id=f"c{number + offset}",
             text=str(fact["text"]).strip(),
@@ -231,7 +233,8 @@ def _plain(path: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> LabelledCl
             )
         elif (case, name, juror) in check_keys:
             raise InvalidFile(
-                f"{at}: {juror} labelled {name} of {case!r} twice", remedy="keep one line of the two"
+                f"{at}: {juror} labelled the claim {name} of case {case!r} twice",
+                remedy="keep one of the two lines",
             )
         elif verdict is not None:
             labelled.add_check(case, name, verdict, juror, **texts)

@@ -77,7 +77,7 @@ def labelled_cases(
     if not shared:
         raise VenireError(
             f"no case has both {score!r} of {chosen_arm.name} and people's answer to {name!r}",
-            remedy="check that the ratings name the run's cases",
+            remedy="check that the ratings use the run's case ids",
         )
     notes = [*check.notes, *answers.notes]
     if missing := len(set(judged) - scores.keys()):
@@ -159,9 +159,11 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
         if question is not None and question.scale.level == "binary":
             yes_no[name] = question
     if len(yes_no) != 1:
-        several = f"{len(yes_no)} of the questions that people answered have just two values (0 and 1, or the rubric's own two); one is needed"
+        several = f"{len(yes_no)} of the questions that people answered have just two values (0 and 1, or the rubric's own two), but exactly one is needed"
         raise VenireError(
-            f"{attribute!r} is not answered by 0 and 1" if attribute else several,
+            f"{attribute!r} is not a yes-or-no question: its answers are not 0 and 1"
+            if attribute
+            else several,
             remedy="name the yes-or-no question with --attribute",
         )
     return next(iter(yes_no.items()))
@@ -257,8 +259,8 @@ def threshold_report(
         )
     if truth.all() or not truth.any():
         raise VenireError(
-            f"people say {'yes' if truth.all() else 'no'} for every case",
-            remedy="give cases with the answer yes and cases with the answer no",
+            f"people answered {'yes' if truth.all() else 'no'} for every case",
+            remedy="give ratings that answer yes for some cases and no for others",
         )
     aim = "costs" if costs is not None else aim
     threshold = best_threshold(scores, truth, aim, costs)

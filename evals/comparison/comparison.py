@@ -387,7 +387,7 @@ def _nothing_to_compare(evidence: Evidence) -> VenireError:
         )
     unreached = bool(hung["unreached"].any())
     return EverythingHung(
-        f"nothing to compare: all {len(hung)} verdicts that people rated are hung; the first is hung because {hung['why'].iloc[0]}",
+        f"there is nothing to compare: all {len(hung)} verdicts that people rated are hung; the first is hung because {hung['why'].iloc[0]}",
         remedy="run the command that made the run again with --retry"
         if unreached
         else f"read the answers with venire show RUN {hung['case'].iloc[0]}, change the jury or its models, and run again",

@@ -38,7 +38,7 @@ def read_ragas(path: Path) -> ToolRecords:
     if not records.items:
         raise InvalidFile(
             f"{path}: no sample has a `response` or an `answer`",
-            remedy="save what evaluate(...).to_pandas() returns",
+            remedy="give a file with the table that evaluate(...).to_pandas() returns in Ragas",
         )
     return records
 
@@ -112,7 +112,10 @@ def read_ragchecker(path: Path) -> ToolRecords:
     document = read_tool_json(path)
     results = document.get("results") if isinstance(document, Mapping) else None
     if not isinstance(results, list) or not all(isinstance(each, Mapping) for each in results):
-        raise InvalidFile(f"{path}: no results of RAGChecker", remedy="name the file of its --output_path")
+        raise InvalidFile(
+            f"{path}: this file holds no results of RAGChecker",
+            remedy="give the file that RAGChecker wrote to its --output_path",
+        )
     records, names = ToolRecords(), set[str]()
     for number, item in enumerate(results, 1):
         name = free_id(str(item.get("query_id") or f"query-{number}"), names)

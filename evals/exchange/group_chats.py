@@ -46,7 +46,8 @@ def read_autogen(path: Path) -> ToolRecords:
     ]
     if not threads:
         raise InvalidFile(
-            f"{path}: no state of an AutoGen team", remedy="save what `await team.save_state()` returns"
+            f"{path}: this file does not hold the state of an AutoGen team",
+            remedy="give a file with what `await team.save_state()` returned",
         )
     messages = [
         _Message(str(each.get("source") or _UNNAMED), str(each.get("type")), _autogen_text(each.get("content")), each.get("source") == "user")
@@ -67,7 +68,10 @@ def read_agent_framework(path: Path) -> ToolRecords:
     followed = {each.get("previous_checkpoint_id") for each in files.values() if isinstance(each, Mapping)}
     last = {file: each for file, each in files.items() if isinstance(each, Mapping) and each.get("checkpoint_id") not in followed}  # fmt: skip
     if not last:
-        raise InvalidFile(f"{path}: no checkpoint in it", remedy="name the folder of a FileCheckpointStorage")
+        raise InvalidFile(
+            f"{path}: this folder holds no checkpoint",
+            remedy="name the folder that FileCheckpointStorage wrote to",
+        )
     return ToolRecords(deliberations=[_framework_chat(file, each) for file, each in last.items()])
 
 
@@ -75,8 +79,8 @@ def _framework_chat(path: Path, document: Any) -> SavedDeliberation:
     threads = list(_threads(path, document, _DEEPEST))
     if not threads:
         raise InvalidFile(
-            f"{path}: no chat of Agent Framework",
-            remedy="name a checkpoint of a workflow, or a session saved with `to_dict`",
+            f"{path}: this file holds no chat of Agent Framework",
+            remedy="give a checkpoint of a workflow, or a session saved with `to_dict`",
         )
     return _deliberation(path, path.stem, "agent-framework", max(threads, key=len))
 
@@ -135,7 +139,10 @@ def _inert_message(path: Path, text: Any) -> _Inert:
             f"{path}: a message cannot be read: {error}", remedy="save the chat again"
         ) from None
     if not isinstance(message, _Inert):
-        raise InvalidFile(f"{path}: a pickle holds no message", remedy="save the chat again")
+        raise InvalidFile(
+            f"{path}: a part of the chat that should be a message is something else",
+            remedy="save the chat again",
+        )
     return message
 
 

@@ -87,11 +87,12 @@ def read_tool_json(path: Path) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise InvalidFile(f"{path}: the JSON is nested too deeply", remedy="export it again") from None
+        raise InvalidFile(f"{path}: the JSON is nested too deeply", remedy="export the file again") from None
     except ValueError as error:
         if path.suffix.lower() not in (".jsonl", ".ndjson") and not _is_lines(text):
             raise InvalidFile(
-                f"{path}: not JSON: {error}", remedy="export it again: it may be cut off"
+                f"{path}: this is not valid JSON: {error}",
+                remedy="export the file again: it may have been cut off",
             ) from None
     objects = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -100,7 +101,8 @@ def read_tool_json(path: Path) -> Any:
                 objects.append(json.loads(line))
             except (ValueError, RecursionError) as error:
                 raise InvalidFile(
-                    f"{path}:{number}: not JSON: {error}", remedy="export it again: it may be cut off"
+                    f"{path}:{number}: this is not valid JSON: {error}",
+                    remedy="export the file again: it may have been cut off",
                 ) from None
     return objects
 
@@ -113,7 +115,7 @@ def read_objects(path: Path) -> list[Mapping[str, Any]]:
         if not isinstance(entry, Mapping):
             raise InvalidFile(
                 f"{path}: item {number} is a {type(entry).__name__}, not an object",
-                remedy="name the file that the tool exported, unchanged",
+                remedy="give the file that the tool exported, unchanged",
             )
     return listed
 

@@ -97,7 +97,9 @@ def import_records(
         ratings, check = _on_scale(ratings, rubric, [case.id for case in cases])
     _refuse_lost_half(file, records, len(cases), len(records.ratings))
     if not cases and not ratings:
-        raise InvalidFile(f"{file}: no case and no rating in it", remedy=f"name a file that {kind} wrote")
+        raise InvalidFile(
+            f"{file}: neither cases nor ratings were found", remedy=f"give a file that {kind} wrote"
+        )
     shown_roles = {name: role for name, role in roles.roles.items() if role != "kept"}
     notes = (
         *records.notes,
@@ -120,8 +122,8 @@ def import_deliberations(kind: str, path: Path, run: Path) -> int:
     deliberations = import_format(kind)(path).deliberations
     if not deliberations:
         raise InvalidFile(
-            f"{path}: no deliberation in it, so no run can be written",
-            remedy=f"write its cases to a file: -o {run}.jsonl or -o {run}.csv",
+            f"{path}: no deliberation was found, so no run can be written",
+            remedy=f"write the cases to a file instead: -o {run}.jsonl or -o {run}.csv",
         )
     save_run(deliberations, run)
     return len(deliberations)
@@ -138,7 +140,7 @@ def _roles(file: Path, items: Sequence[Item], column_pairs: Sequence[str]) -> Sh
         if role not in ("id", *CASE_ROLES, "kept"):
             raise VenireError(f"--column {pair}: no role named {role!r}", remedy=nearest(role, ROLES))
         if name not in roles.roles:
-            raise VenireError(f"{file}: no text named {name!r}", remedy=nearest(name, names))
+            raise VenireError(f"{file}: no column named {name!r}", remedy=nearest(name, names))
         roles = roles.with_role(name, role)  # type: ignore[arg-type]
     return roles
 
@@ -290,7 +292,7 @@ def _refuse_lost_half(file: Path, records: ToolRecords, cases: int, ratings: int
             why = "; ".join(f"{why} ({len(where)}: {_some(where)})" for why, where in reasons.items())
             raise InvalidFile(
                 f"{file}: {lost} of {lost + kept_count} {noun}s cannot be read: {why}",
-                remedy="check that the file is this tool's export, or name the column of the judged text: --column output=NAME",
+                remedy="check that the file was exported by this tool, or name the column of the judged text: --column output=NAME",
             )
 
 
@@ -312,7 +314,10 @@ def write_cases_file(cases: Sequence[Case], path: Path) -> None:
     """The cases as `venire run` reads them; in a table, metadata has a column for each key."""
     check_target(path)
     if not cases:
-        raise InvalidFile(f"no case to write into {path}", remedy="leave out -o: only ratings were found")
+        raise InvalidFile(
+            f"no cases were found that could be written to {path}",
+            remedy="leave out -o, because the file holds only ratings",
+        )
     rows = [case.as_row() for case in cases]
     if path.suffix.lower() == ".jsonl":
         write_atomically(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -326,7 +331,8 @@ def write_ratings_file(ratings: Sequence[Rating], path: Path) -> None:
     check_target(path)
     if not ratings:
         raise InvalidFile(
-            f"no rating to write into {path}", remedy="leave out --ratings: only cases were found"
+            f"no ratings were found that could be written to {path}",
+            remedy="leave out --ratings, because the file holds only cases",
         )
     optional = [name for name in ("round", "rationale") if any(getattr(r, name) is not None for r in ratings)]
     rows = [
@@ -346,11 +352,11 @@ def check_target(path: Path) -> None:
     """An error, before anything is read, where a file cannot be written: no such kind, no such folder, no pyarrow."""
     if path.suffix.lower() not in _ENDINGS:
         raise InvalidFile(
-            f"{path}: not a type of file that venire writes",
-            remedy=f"end its name with {', '.join(_ENDINGS)}",
+            f"{path}: venire cannot write a file of this type",
+            remedy=f"end the file's name with {', '.join(_ENDINGS)}",
         )
     if not path.absolute().parent.is_dir():
-        raise InvalidFile(f"{path}: no such folder", remedy="make it first, or name another")
+        raise InvalidFile(f"{path}: no such folder", remedy="create the folder first, or name another")
     if path.suffix.lower() in _TABLES:
         need_pyarrow(f"{path}: Parquet and Arrow files")
 

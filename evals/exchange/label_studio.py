@@ -66,7 +66,7 @@ def _task_name(task: Mapping[str, Any], number: int) -> str:
 def _other_kind(path: Path, number: int, task: Mapping[str, Any]) -> InvalidFile:
     if "annotation_id" in task or "annotator" in task:
         return InvalidFile(
-            f"{path}: a JSON-MIN export, which does not distinguish answers from texts",
+            f"{path}: this is a JSON-MIN export, which does not distinguish answers from texts",
             remedy="export from Label Studio as JSON",
         )
     return InvalidFile(f"{path}: task {number} has no data", remedy="export from Label Studio as JSON")

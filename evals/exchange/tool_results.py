@@ -71,8 +71,8 @@ def _results(path: Path) -> Iterator[Mapping[str, Any]]:
         isinstance(entry, Mapping) and "prompt" in entry for entry in listed
     ):
         raise InvalidFile(
-            f"{path}: no list of promptfoo's results in it",
-            remedy="write them with promptfoo eval --output results.json",
+            f"{path}: no list of promptfoo results was found",
+            remedy="export the results with: promptfoo eval --output results.json",
         )
     yield from listed
 
@@ -177,8 +177,8 @@ def _test_cases(path: Path) -> Iterator[dict[str, Any]]:
     listed = [entry for cases in lists for entry in cases] if lists else parsed
     if not isinstance(listed, list) or not all(isinstance(entry, Mapping) for entry in listed):
         raise InvalidFile(
-            f"{path}: no test cases of DeepEval's in it",
-            remedy="name a file of DEEPEVAL_RESULTS_FOLDER, or EvaluationResult.model_dump_json() written to one",
+            f"{path}: no test cases of DeepEval were found",
+            remedy="give a file from DEEPEVAL_RESULTS_FOLDER, or a file with what EvaluationResult.model_dump_json() returned",
         )
     for case in listed:
         plain = _snake(case)
@@ -210,8 +210,8 @@ def read_openai_evals(path: Path) -> ToolRecords:
         return _logged_samples(rows)
     if not any("sample" in row or "datasource_item" in row or "item" in row for row in rows):
         raise InvalidFile(
-            f"{path}: no output items and no logged samples in it",
-            remedy="name the lines of a run's output items, or a log of the evals framework",
+            f"{path}: neither output items nor logged samples of OpenAI's evals were found",
+            remedy="give a file with the output items of a run, one on each line, or a log of the evals framework",
         )
     return _output_items(rows)
 

@@ -233,8 +233,8 @@ def run_dstudy(run: Store | Path | str, *, arm: str | None = None, attribute: st
         )
     if not names:
         raise VenireError(
-            f"{arm_name or store.name}: no vote on an ordered scale",
-            remedy="use a run in which jurors voted on attributes whose scale has an order",
+            f"{arm_name or store.name}: no juror voted on a scale with an order",
+            remedy="use a run whose rubric has an attribute on a scale with an order",
         )
     studies = [
         study(rated[(rated["attribute"] == name) & (rated["stage"] == stage)], name, stage, cost[arm_name])

@@ -215,8 +215,8 @@ def _of_quantile(question: _Asked, share: float) -> RunEstimate:
 def _of_slope(question: _Asked, table: pd.DataFrame, column: str, numbers: dict[str, float]) -> RunEstimate:
     if question.labelling.design != "random":
         raise VenireError(
-            f"slopes are estimated from labels drawn at random, and these are {question.labelling.design}",
-            remedy="draw labels with --design random, or leave --slope out",
+            f"--slope needs cases that were drawn at random, but these were drawn by the design {question.labelling.design}",
+            remedy="draw the cases to label with --design random, or leave out --slope",
         )
     x = table["case"].map(numbers).to_numpy(float)
     has_number = ~np.isnan(x)

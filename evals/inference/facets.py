@@ -115,8 +115,8 @@ def run_facets(
     arm_votes = votes[(votes["arm"] == arm_name) & (votes["stage"] == stage)]
     if arm_votes.empty:
         raise VenireError(
-            f"{arm_name or store.name}: no vote on an ordered scale",
-            remedy="use a run in which jurors voted on attributes whose scale has an order",
+            f"{arm_name or store.name}: no juror voted on a scale with an order",
+            remedy="use a run whose rubric has an attribute on a scale with an order",
         )
     questions = rubric_questions(arms[arm_name].rubric)
     table = arm_votes.rename(columns={"juror": "rater"})[["case", "rater", "attribute", "value"]]

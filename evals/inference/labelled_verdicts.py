@@ -128,7 +128,7 @@ def labelled_verdicts(
     arms = tuple(store.arms())
     (table,) = arm_tables(store, VerdictTable())
     if not arms or table.empty:
-        raise VenireError(f"{store.name}: no verdict in it", remedy="run a jury on some cases first")
+        raise VenireError(f"{store.name}: this run has no verdict", remedy="run a jury on some cases first")
     questions = rubric_questions(*(arm.rubric for arm in arms))
     table["score"] = codes(table, questions)
     notes: tuple[str, ...] = ()
@@ -142,8 +142,8 @@ def labelled_verdicts(
         notes = (*(note for note in check.notes if "without a rating" not in note), *people_reference.notes)
         if people_reference.table.empty:
             raise VenireError(
-                "no case of the run has people's reference",
-                remedy="check that the ratings name the run's cases and the rubric's attributes",
+                "no case of the run was rated by people",
+                remedy="check that the ratings use the run's case ids and the rubric's attribute names",
             )
         labels = people_reference.table.assign(number=codes(people_reference.table, questions)).set_index(
             ["case", "attribute"]

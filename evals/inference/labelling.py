@@ -71,7 +71,8 @@ def draw_labels(
     size = len(verdicts)
     if number > size:
         raise VenireError(
-            f"{number} cases cannot be drawn from {size}", remedy=f"ask for {size} or fewer with -n"
+            f"{number} cases cannot be drawn, because the run has only {size}",
+            remedy=f"ask for {size} or fewer with -n",
         )
     ways = verdicts["way"].to_numpy(object)
     probability = np.full(size, number / size)
@@ -114,7 +115,7 @@ def load_draw(path: Path) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     if table.empty or table["case"].duplicated().any():
         problem = (
-            "no case in it"
+            "the file lists no case"
             if table.empty
             else f"case {table['case'][table['case'].duplicated()].iloc[0]!r} is listed twice"
         )
@@ -150,7 +151,8 @@ def labelling_of(
         notes.append(f"{silent} drawn cases have no label; their labels are assumed to be missing at random")
     if not (labelled & is_drawn).any():
         raise VenireError(
-            "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
+            "none of the cases in the file of --draw has a label",
+            remedy="have people label these cases, or leave out --draw",
         )
     chance = draw_by_case["probability"].reindex(table["case"]).to_numpy(float)
     stratum = np.zeros(len(table), dtype=np.int64)

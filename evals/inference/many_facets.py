@@ -75,7 +75,8 @@ def refuse_disconnected(table: pd.DataFrame) -> None:
     """An error where raters fall into sets that share no case: their severities have nothing in common to be measured by."""
     if table["rater"].nunique() < 2 or table["case"].nunique() < 2:
         raise VenireError(
-            "severity needs two raters or more, and two cases", remedy="give ratings of more raters or cases"
+            "to estimate how harsh raters are, two raters and two cases or more are needed",
+            remedy="give ratings by more raters, or of more cases",
         )
     case, _ = pd.factorize(table["case"])
     rater, names = pd.factorize(table["rater"])
@@ -88,8 +89,8 @@ def refuse_disconnected(table: pd.DataFrame) -> None:
             for i in range(number)
         ]
         raise VenireError(
-            f"raters fall into {number} sets that share no case: {' | '.join(parts[:6])}",
-            remedy="have some cases rated across the sets, or analyse each set by itself",
+            f"the raters form {number} sets that have no case in common: {' | '.join(parts[:6])}",
+            remedy="have some cases rated by people of different sets, or analyse each set separately",
         )
 
 
@@ -142,11 +143,11 @@ class _Fit:
             if len(categories) < 2:
                 raise VenireError(
                     "an attribute has the same value for every case",
-                    remedy="leave this attribute out, because it carries no information",
+                    remedy="leave this attribute out",
                 )
             if len(categories) > MOST_CATEGORIES:
                 raise VenireError(
-                    f"the ratings have {len(categories)} different values, too many for steps of a scale",
+                    f"the ratings have {len(categories)} different values, too many for the steps of a scale",
                     remedy="rate on a scale of fewer points",
                 )
             gaps = np.diff(categories)

@@ -101,7 +101,7 @@ def run_certificate(
     if most_labels < fewest:
         share = f" (delta is divided among {len(names)} attributes)" if len(names) > 1 else ""
         raise VenireError(
-            f"{most_labels} labelled verdicts are too few to certify an error of at most {risk:g} with probability {1 - delta:g}{share}",
+            f"{most_labels} labelled verdicts are too few to guarantee an error rate of at most {risk:g} with probability {1 - delta:g}{share}",
             remedy=f"label at least {fewest} cases, drawn at random; label more if some verdicts are wrong",
         )
     rule = AcceptanceRule(
@@ -146,8 +146,8 @@ def verdict_errors(table: pd.DataFrame, scale: Scale, within: float) -> BoolArra
     steps = [float(b) - float(a) for a, b in zip(scale.values, scale.values[1:], strict=False)]
     if not steps and not within:
         raise VenireError(
-            "on a continuous scale no two values are the same",
-            remedy="give --within: how far a verdict may be from people's reference",
+            "on a continuous scale, a verdict is almost never exactly equal to people's reference",
+            remedy="say with --within how far a verdict may be from people's reference",
         )
     tolerance = max(within, min(steps, default=0.0) / 2)
     return np.asarray((table["score"] - table["reference"]).abs() > tolerance + 1e-9)
@@ -192,7 +192,8 @@ def _used_labels(
     labelled, drawn_cases = set(table.loc[table["reference"].notna(), "case"]), set(draw["case"])
     if not labelled & drawn_cases:
         raise VenireError(
-            "no drawn case has a label", remedy="label the cases in the draw, or leave --draw out"
+            "none of the cases in the file of --draw has a label",
+            remedy="have people label these cases, or leave out --draw",
         )
     notes = list(verdicts.notes)
     if extra := len(labelled - drawn_cases):

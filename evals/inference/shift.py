@@ -170,8 +170,8 @@ def run_shift(now: Path | str, before: Path | str, *, arm: str | None = None) ->
     )
     if changes and len(both) < FEWEST:
         raise VenireError(
-            f"{new.name} is not the same jury in both runs: {'; '.join(changes)}; {len(both)} cases were judged by both",
-            remedy=f"run both juries on the same {FEWEST} cases or more (anchors), so that the shift can be measured, or rerun the earlier cases",
+            f"{new.name} is not the same jury in both runs: {'; '.join(changes)}. Only {len(both)} cases were judged in both runs",
+            remedy=f"judge {FEWEST} or more of the same cases in both runs, so that the effect of the change can be measured",
         )
     names = [name for name in new.rubric.names if name in old.rubric.names]
     shifts = {name: _shift(old_set, new_set, old, new, name, both) for name in names}

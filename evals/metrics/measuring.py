@@ -71,14 +71,16 @@ def text_pairs(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> lis
             raise InvalidFile(f"{path}:{line}: 'id' is missing", remedy="give every case an id of its own")
         if case in line_by_id:
             raise InvalidFile(
-                f"{path}:{line}: the id {case!r} was used on line {line_by_id[case]}",
+                f"{path}:{line}: the id {case!r} was already used on line {line_by_id[case]}",
                 remedy="give every case an id of its own",
             )
         line_by_id[case] = line
         output = "" if row.get("missed") in (True, "true", "True") else _text(row.get("output"))
         pairs.append(TextPair(case, _text(row.get("reference")), output, _text(row.get("group")) or None))  # fmt: skip
     if not pairs:
-        raise InvalidFile(f"{path}: no cases in it", remedy="write one case per line: id, reference, output")
+        raise InvalidFile(
+            f"{path}: no cases were found", remedy="write one case per line: id, reference, output"
+        )
     if not any(pair.reference.strip() for pair in pairs):
         raise InvalidFile(
             f"{path}: no case has a reference",
@@ -95,7 +97,10 @@ def differing_pairs(pairs: Sequence[TextPair], normal: Normalisation) -> list[Te
     """
     differing = [pair for pair in pairs if normal(pair.output) != normal(pair.reference)]
     if not differing:
-        raise VenireError("every output is its reference, word for word", remedy="leave out --differing")
+        raise VenireError(
+            "every output equals its reference word for word, so --differing leaves no case",
+            remedy="leave out --differing",
+        )
     return differing
 
 
@@ -130,8 +135,8 @@ def measure(
         column = columns[metric.value] if metric.value else next(iter(columns.values()))
         if len(column) != len(pairs):
             raise BrokenPlugin(
-                f"the metric {metric.name!r} gave {len(column)} values where {len(pairs)} are wanted",
-                remedy="report it to the authors of its package",
+                f"the metric {metric.name!r} gave {len(column)} values instead of {len(pairs)}",
+                remedy="report this to the authors of the metric's package",
             )
         values = {pair.case: float(value) for pair, value in zip(pairs, column, strict=True)}
         notes = {
@@ -162,8 +167,8 @@ def read_scores(
         case, name, value = _text(row["case"]), _text(row["metric"]), _text(row["value"]).strip()
         if name in measured:
             raise InvalidFile(
-                f"{path}:{line}: venire itself computes a metric named {name!r}",
-                remedy="give it another name in the file",
+                f"{path}:{line}: the name is taken, because venire itself computes a metric named {name!r}",
+                remedy="give the metric in this file another name",
             )
         if case not in case_ids:
             strangers.append(case)
@@ -172,18 +177,18 @@ def read_scores(
         if direction not in ("high", "low"):
             raise InvalidFile(
                 f"{path}:{line}: the direction {direction!r} is unknown",
-                remedy="write high or low, whichever end is good",
+                remedy="write high if high values are good, and low if low values are good",
             )
         number = cell_number(value, f"{path}:{line}") if value else math.nan
         if number is None:
             raise InvalidFile(
-                f"{path}:{line}: {value!r} is not a number", remedy="write a number, or leave it blank"
+                f"{path}:{line}: {value!r} is not a number", remedy="write a number, or leave the cell blank"
             )
         if math.isinf(number):
-            raise InvalidFile(f"{path}:{line}: the value is infinite", remedy="leave it blank")
+            raise InvalidFile(f"{path}:{line}: the value is infinite", remedy="leave the cell blank")
         if case in values.setdefault(name, {}):
             raise InvalidFile(
-                f"{path}:{line}: {name!r} of case {case!r} is given twice", remedy="keep one of the two"
+                f"{path}:{line}: {name!r} of case {case!r} is given twice", remedy="keep one of the two rows"
             )
         values[name][case] = number
         kinds.setdefault(name, (_text(row.get("family")) or GIVEN, "low" if direction == "low" else "high"))
@@ -279,7 +284,8 @@ def people_labels(
     names = sorted(set(last_round(ratings)["attribute"].astype(str)))
     if attribute is None and len(names) != 1:
         raise VenireError(
-            f"people rated {len(names)} attributes", remedy=f"choose one with --attribute: {', '.join(names)}"
+            f"people rated {len(names)} attributes, but only one can be compared with the metrics",
+            remedy=f"choose one with --attribute: {', '.join(names)}",
         )
     name = attribute or names[0]
     if name not in names:
@@ -349,7 +355,7 @@ def risk_table(metrics: Sequence[MeasuredMetric], worse: str, better: str) -> pd
     for metric in metrics:
         for case in (worse, better):
             if case not in metric.values:
-                raise VenireError(f"no case {case!r}", remedy=nearest(case, metric.values))
+                raise VenireError(f"there is no case {case!r}", remedy=nearest(case, metric.values))
         worse_value, better_value = metric.values[worse], metric.values[better]
         gap = worse_value - better_value if metric.direction == "low" else better_value - worse_value
         aligned = "undefined" if math.isnan(gap) else "yes" if gap > 0 else "tie" if gap == 0 else "no"

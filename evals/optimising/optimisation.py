@@ -258,7 +258,9 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         return None
     state = read_json(path)
     if not isinstance(state, dict) or not {"identity", "test_read"} <= state.keys():
-        raise InvalidFile(f"{path}: not the state of an optimisation", remedy="name another folder")
+        raise InvalidFile(
+            f"{path}: this file does not hold the state of an optimisation", remedy="name another folder"
+        )
     return state
 
 
@@ -281,8 +283,8 @@ def _write_lineage(folder: Path, trials: Sequence[WordingTrial]) -> None:
 
 def redacted_error() -> VenireError:
     return VenireError(
-        "a redacted run cannot be optimised: words about patients would go into a persona or a rubric",
-        remedy="optimise on cases that may be kept, and use the new words with --redact",
+        "a redacted run cannot be optimised: texts of cases could get into a persona or a rubric",
+        remedy="optimise on cases that may be kept, and then use the new wording with --redact",
     )
 
 

@@ -200,7 +200,7 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
     names = rubric.names if reward.costs is None else (reward.costs,)
     if reward.costs is not None and reward.costs not in rubric.names:
         raise VenireError(
-            f"the rubric {rubric.name!r} does not ask {reward.costs!r}",
+            f"the rubric {rubric.name!r} has no attribute {reward.costs!r}",
             remedy=nearest(reward.costs, rubric.names),
         )
     if reward.costs is not None and rubric.scale_of(reward.costs).costs is None:
@@ -218,14 +218,14 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
         for name in rated_names:
             if not rubric.scale_of(name).ordered:
                 raise VenireError(
-                    f"{reward.measure} needs values with an order, and those of {name!r} have none",
+                    f"{reward.measure} needs values with an order, but those of {name!r} have none",
                     remedy="use reward: credit or f1",
                 )
     if reward.measure in ("kappa_quadratic", "f1"):
         for name in rated_names:
             if not rubric.scale_of(name).values:
                 raise VenireError(
-                    f"{reward.measure} needs a scale with levels, and {name!r} allows any number",
+                    f"{reward.measure} needs a scale with levels, but {name!r} allows any number",
                     remedy="use reward: icc3k or credit",
                 )
     return Rewards(reward, rubric, truth, rated_names)

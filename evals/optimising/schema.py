@@ -97,13 +97,13 @@ class OptimisationFile(StrictModel):
     def _one_way_to_search(self) -> Self:
         if self.reflection is not None and not self.optimise:
             raise ValueError(
-                "reflection: no text is named that the model may rewrite\nname one under optimise, such as persona:plain-judge"
+                "reflection: it is not said which text the model may rewrite\nname a text under optimise, such as persona:plain-judge"
             )
         if self.reflection is not None and not self.reflection.model:
             raise ValueError("reflection: no model is named\nwrite reflection: NAME")
         if self.optimise and self.reflection is None:
             raise ValueError(
-                "optimise: no reflecting model is named\nname one under reflection, or list candidates instead of optimise"
+                "optimise: no model is named that rewrites the texts\nname a model under reflection, or list candidates instead of optimise"
             )
         if self.optimise and (self.candidates or self.shots):
             raise ValueError(
@@ -111,10 +111,10 @@ class OptimisationFile(StrictModel):
             )
         if not (self.optimise or self.candidates or self.shots):
             raise ValueError(
-                "nothing is named that may change\nname something under optimise, candidates or shots"
+                "the file does not say what may be changed\nname a text or examples under optimise, candidates or shots"
             )
         if len(set(self.optimise)) < len(self.optimise):
-            raise ValueError("optimise names something twice\nname each once")
+            raise ValueError("optimise names the same text twice\nname each text once")
         if self.budget.max_calls is None and self.budget.max_usd is None and self.budget.max_tokens is None:
             raise ValueError(
                 "budget: there is no limit that ends the search\nset max_calls, max_usd or max_tokens"

@@ -198,8 +198,8 @@ def written_alternatives(
             text = _text(candidate, name, beside)
             if problem := guard.refusal(text, places[name].text(judge)):
                 raise VenireError(
-                    f"candidate {number} of {name!r} may not be used: {problem}",
-                    remedy="rewrite it, or leave it out",
+                    f"candidate {number} of {name!r} cannot be used: {problem}",
+                    remedy="rewrite this candidate, or leave it out",
                 )
             alternatives.append(OtherJudge(f"{name} {number}", places[name].put(judge, text), text))
     return alternatives

@@ -25,7 +25,7 @@ def read_inspect(path: Path) -> ToolRecords:
     samples = [each for each in log.get("samples") or () if isinstance(each, Mapping)]
     if not samples:
         raise InvalidFile(
-            f"{path}: the log has no samples", remedy="choose a log that was saved whole, not its header only"
+            f"{path}: the log has no samples", remedy="use a complete log, not one that holds the header only"
         )
     system = str(_mapping(log.get("eval")).get("model") or "")
     several = any(sample.get("epoch", 1) != 1 for sample in samples)
@@ -79,8 +79,8 @@ def _log(path: Path) -> Mapping[str, Any]:
         found = read_tool_json(path)
         if not isinstance(found, Mapping) or "eval" not in found:
             raise InvalidFile(
-                f"{path}: not a log of Inspect",
-                remedy="name a .json or .eval file from Inspect's logs folder",
+                f"{path}: this is not a log of Inspect",
+                remedy="give a .json or .eval file from Inspect's logs folder",
             )
         return found
     if not path.is_file():
@@ -96,7 +96,7 @@ def _log(path: Path) -> Mapping[str, Any]:
     except Exception as error:
         # Whatever another package finds wrong with its own file.
         raise InvalidFile(
-            f"{path}: Inspect cannot read it: {type(error).__name__}", remedy="copy the file again"
+            f"{path}: Inspect cannot read this file: {type(error).__name__}", remedy="copy the file again"
         ) from error
     return log
 

@@ -92,7 +92,8 @@ def jury_preferences(
     sitting = convene(rubric, jury, **options)
     if not sitting.rubric.compares:
         raise VenireError(
-            f"{sitting.rubric.name} does not compare pairs", remedy="name a rubric with kind: pair"
+            f"the rubric {sitting.rubric.name} does not compare two outputs",
+            remedy="name a rubric with kind: pair",
         )
 
     def comparing(attribute: str) -> Callable[..., dict[str, Any]]:

@@ -52,7 +52,7 @@ def _refuse_one_name(test: Mapping[str, Any], prefix: str) -> None:
         problem = (
             f"two juries of this test have the prefix {prefix!r}, and promptfoo averages scores of one name"
         )
-        raise VenireError(problem, remedy="give each its own prefix in config")
+        raise VenireError(problem, remedy="give each jury its own prefix in config")
 
 
 def _failure(problem: str) -> dict[str, Any]:

@@ -57,8 +57,8 @@ def share_record(record: Location, *, redact: bool) -> Store:
         holders = _RECORDS.get(key, [])
         if holders and redact and not holders[0].redacted:
             raise VenireError(
-                f"{holders[0].name}: another jury of this process keeps texts in this record, so the record cannot be redacted",
-                remedy="give this jury a record of its own, or redact for both",
+                f"{holders[0].name}: another jury of this process stores texts in this record, so the record cannot be redacted",
+                remedy="give this jury another record, or use redact for both juries",
             )
         store = holders[0] if holders else Store.create(record, redact=redact)
         _RECORDS[key] = [*holders, store]
@@ -360,7 +360,7 @@ class Sitting:
             return await self._recorded_judgement(self._store, case, again)
         except BudgetSpent as spent:
             raise VenireError(
-                f"case {case.id!r} was not judged: the limit {spent.limit} is reached",
+                f"case {case.id!r} was not judged: the limit {spent.limit} was reached",
                 remedy="raise the limit; with record=, finished calls are kept and not paid for again",
             ) from None
 

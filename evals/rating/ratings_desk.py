@@ -44,7 +44,8 @@ class Overlap(NamedTuple):
         raters, _, cases = text.partition(":")
         if not raters.isdigit() or int(raters) < 1 or (":" in text and not cases.isdigit()):
             raise VenireError(
-                f"--overlap {text!r} is not a number of raters", remedy="write 2, or 2:40 for two on 40 cases"
+                f"--overlap {text!r} is not a number of raters",
+                remedy="write 2 for two raters on every case, or 2:40 for two raters on 40 cases",
             )
         return cls(int(raters), int(cases) if cases else None)
 
@@ -62,7 +63,7 @@ def rated_cases(
         asked = load_rubric(rubric) if rubric else None
         found, asked, known = _cases_of_run(cases, asked)
     elif rubric is None:
-        raise VenireError("no rubric is given", remedy="add --rubric R, or name a run")
+        raise VenireError("no rubric is given", remedy="add --rubric RUBRIC, or name a run")
     else:
         found, asked = list(load_cases(cases)), load_rubric(rubric)
     if only is not None:
@@ -118,7 +119,8 @@ def _listed_cases(path: Path) -> list[str]:
         case = row.get("case", row.get("id"))
         if case is None:
             raise VenireError(
-                f"{path}:{line}: no column 'case'", remedy="add a column case or id with the ids of the cases"
+                f"{path}:{line}: the column 'case' is missing",
+                remedy="add a column case or id with the ids of the cases",
             )
         if "why" not in row or row["why"]:
             cases[str(case)] = None
@@ -159,8 +161,8 @@ def open_ratings(
         key = desk.keep(rubric.model_dump_json())
         if desk.fact("rubric") not in (None, key):
             raise VenireError(
-                f"{folder} was started with another rubric, or with another version of this one",
-                remedy="name another folder: a folder holds the ratings under one rubric",
+                f"{folder} holds ratings under another rubric, or under another version of this rubric",
+                remedy="name another folder, because a folder can hold ratings under one rubric only",
             )
         desk.set_fact("rubric", key)
         kept_cases: dict[str, str] = dict(desk.rows("SELECT name, value FROM facts WHERE name LIKE 'case:%'"))
@@ -190,7 +192,10 @@ def _check_names(raters: Sequence[str]) -> None:
                 remedy="use plain words, such as --raters abel,boyd",
             )
         if name.casefold() == "coordinator":
-            raise VenireError(f"{name!r} has a link already", remedy="give the rater another name")
+            raise VenireError(
+                f"the name {name!r} is reserved and cannot be the name of a rater",
+                remedy="give the rater another name",
+            )
         if [normalize("NFKC", other).casefold() for other in raters].count(
             normalize("NFKC", name).casefold()
         ) > 1:

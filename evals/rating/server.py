@@ -70,7 +70,7 @@ def serve_desk(
     tls = tls_context(address.tls_cert, address.tls_key)
     if tls is None and not is_loopback(address.host) and not address.allow_host:
         raise VenireError(
-            f"{address.host} can be reached from other machines, and links would be sent unencrypted",
+            f"{address.host} can be reached from other machines, and the raters' links would be sent to it unencrypted",
             remedy="give --tls-cert and --tls-key; if a proxy in front handles TLS, give its host name: --allow-host NAME",
         )
     log = ThrottledLog(_LOG)
@@ -219,10 +219,10 @@ class DeskServer:
         place = origin[0].partition("://")[2] if len(origin) == 1 else ""
         # A proxy may send its own name on as the host, or ours. No other port of this machine is this desk.
         if not place or (place != request.host and not (self._proxies and self._proxies.allow([place]))):
-            raise RequestError(403, "This was not sent from a page of this desk.", "")
+            raise RequestError(403, "This request did not come from a page of this server.", "")
         token = request.headers.get("X-Desk-Token", "")
         if not hmac.compare_digest(token.encode("utf-8", "replace"), _token(secret).encode()):
-            raise RequestError(403, "This was not sent from a page of this desk.", "")
+            raise RequestError(403, "This request did not come from a page of this server.", "")
         require_json(request)
 
     async def _asset(self, request: web.Request) -> web.Response:

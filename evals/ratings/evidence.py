@@ -271,14 +271,14 @@ def two_panels(human: pd.DataFrame, rescore: Sequence[str]) -> tuple[pd.DataFram
     unknown = sorted(set(rescore) - set(raters))
     if unknown:
         raise InvalidRatings(
-            f"no rater named {unknown[0]!r} to re-score",
+            f"the second panel names {unknown[0]!r}, but no rater has this name",
             remedy=f"choose from {', '.join(sorted(set(raters)))}",
         )
     in_second = raters.isin(list(rescore))
     if in_second.all():
         raise InvalidRatings(
-            "every rater is on the re-score panel, so nobody is left as the reference",
-            remedy="remove the reference raters from that panel",
+            "every rater is on the second panel, so nobody is left for the reference",
+            remedy="remove some raters from the second panel",
         )
     return human[~in_second], human[in_second]
 

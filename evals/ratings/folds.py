@@ -143,7 +143,7 @@ def selection_folds(
     """
     if len(np.unique(cluster)) < 4:
         raise VenireError(
-            f"{len(np.unique(cluster))} cases (or groups of cases) are too few to choose on some and score on others",
+            f"{len(np.unique(cluster))} cases (or groups of cases) are too few: some are needed to choose on, and others to score on",
             remedy="give four cases or groups, or more",
         )
     if test is None:
@@ -153,10 +153,10 @@ def selection_folds(
         raise VenireError(
             f"{is_test.sum()} of {len(is_test)} judged questions belong to test cases, so nothing can be "
             + ("chosen" if is_test.all() else "scored"),
-            remedy="put some of the judged cases in the test set, and leave others to choose on",
+            remedy="put some of the judged cases into the test part, and leave others out of it",
         )
     if set(cluster[is_test]) & set(cluster[~is_test]):
         raise VenireError(
-            "the split puts cases of one group on both sides", remedy="keep each group on one side"
+            "the split puts cases of one group into both parts", remedy="keep each group in one part"
         )
     return [Fold(np.flatnonzero(~is_test), np.flatnonzero(is_test))]

@@ -58,12 +58,13 @@ def load_preferences(path: str | Path) -> tuple[pd.DataFrame, int]:
         for name in ("first", "second"):
             if not names[name]:
                 raise InvalidFile(
-                    f"{file}:{line}: no {name!r}",
+                    f"{file}:{line}: {name!r} is missing",
                     remedy=f"{near_column(name, row)}give the columns case, first, second, preference",
                 )
         if names["first"] == names["second"]:
             raise InvalidFile(
-                f"{file}:{line}: {names['first']!r} is compared with itself", remedy="name two systems"
+                f"{file}:{line}: {names['first']!r} is compared with itself",
+                remedy="name two different systems",
             )
         case = names["case"] or f"line {line}"
         if "turn" in row and "question_id" in row:
@@ -78,8 +79,8 @@ def load_preferences(path: str | Path) -> tuple[pd.DataFrame, int]:
                 )
     if not rows:
         raise InvalidFile(
-            f"{file}: no preference in it",
-            remedy="give one row per judgement: case, first, second, preference",
+            f"{file}: no preferences were found",
+            remedy="write one row per judgement: case, first, second, preference",
         )
     return pd.DataFrame(rows, columns=COLUMNS).astype({"share": float, "swapped": bool}), lost
 
@@ -92,7 +93,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     listed = read_json(file)
     if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
         raise InvalidFile(
-            f"{file}: not a list of objects", remedy="write a list with one object per judgement"
+            f"{file}: this is not a list of JSON objects", remedy="write a list with one object per judgement"
         )
     yield from enumerate(listed, 1)
 
@@ -122,8 +123,8 @@ def _answers(row: Mapping[str, Any], file: Path, line: int) -> list[tuple[object
     if "probability" in row:
         return [(_from_probability(row["probability"], file, line), swapped)]
     raise InvalidFile(
-        f"{file}:{line}: no column 'preference'",
-        remedy=f"{near_column('preference', row)}give `preference` (1, 2 or tie) or `probability` (that the first is preferred)",
+        f"{file}:{line}: the column 'preference' is missing",
+        remedy=f"{near_column('preference', row)}add a column `preference` (1, 2 or tie) or `probability` (that the first output is preferred)",
     )
 
 
@@ -135,7 +136,7 @@ def _from_probability(cell: object, file: Path, line: int) -> object:
     if chance is None or not 0 <= chance <= 1:
         raise InvalidFile(
             f"{file}:{line}: the probability {cell!r} is not from 0 to 1",
-            remedy="give the probability that the first is preferred",
+            remedy="write the probability that the first output is preferred, as a number from 0 to 1",
         )
     return 2 - chance
 
@@ -187,7 +188,7 @@ def pair_votes(store: Store) -> tuple[pd.DataFrame, Heard]:
     arms = [arm for arm in store.arms() if arm.rubric.compares]
     if not arms:
         raise VenireError(
-            f"{store.name}: this run compares no outputs",
+            f"{store.name}: no outputs were compared in this run",
             remedy="name a run made with --rubric preference, or a file of preferences",
         )
     heard: Counter[tuple[str, str]] = Counter()

@@ -98,7 +98,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         for column in REQUIRED:
             if column not in row:
                 raise InvalidFile(
-                    f"{file}:{line}: no column {column!r}",
+                    f"{file}:{line}: the column {column!r} is missing",
                     remedy=f"{near_column(column, row)}give the columns {','.join(REQUIRED)}",
                 )
         place = f"{file}:{line}"
@@ -117,7 +117,7 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         rows.append({**row, **spent, "value": answer, "repeat": int(repeat)})
         numbers.append(cell_number(answer, place))
     if not rows:
-        raise InvalidFile(f"{file}: no judgement in it", remedy="write one row for each judgement")
+        raise InvalidFile(f"{file}: no judgements were found", remedy="write one row for each judgement")
     table = pd.DataFrame(rows).astype(dict.fromkeys(REQUIRED[:3], str))
     for name in NUMBERS:
         if name in table:
@@ -136,7 +136,10 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
 def _number(value: object, place: str, column: str) -> float:
     number = cell_number(value, place)
     if number is None:
-        raise InvalidFile(f"{place}: {column} is {value!r}", remedy="write a number, or leave the cell blank")
+        raise InvalidFile(
+            f"{place}: {column} is {value!r}, which is not a number",
+            remedy="write a number, or leave the cell blank",
+        )
     return number
 
 
@@ -183,11 +186,16 @@ def llmbar(folder: str | Path, *, subset: str | None = "LLMBar") -> Recording:
     table = pd.read_csv(file, dtype=str, keep_default_na=False)
     lost = [name for name in COLUMNS if name not in table]
     if lost:
-        raise InvalidFile(f"{file}: no column {lost[0]!r}", remedy=f"give the columns {','.join(COLUMNS)}")
+        raise InvalidFile(
+            f"{file}: the column {lost[0]!r} is missing", remedy=f"give the columns {','.join(COLUMNS)}"
+        )
     if subset is not None:
         table = table[(table["dataset"] == subset) | table["dataset"].str.startswith(f"{subset}/")]
     if table.empty:
-        raise InvalidFile(f"{file}: no data set {subset!r}", remedy="name a value of the column dataset")
+        raise InvalidFile(
+            f"{file}: there is no data set named {subset!r}",
+            remedy="use one of the names in the column dataset",
+        )
     case = table["dataset"] + "/" + table["item"]
     orders = [
         pd.DataFrame(
@@ -303,8 +311,8 @@ def medec(file: Path, part: str) -> Iterator[Row]:
         flag = str(row.get("Error Flag") or "").strip()
         if flag not in ("0", "1"):
             raise InvalidFile(
-                f"{file}:{line}: the error flag is {flag!r}",
-                remedy="write 0 for a correct text, 1 for an error",
+                f"{file}:{line}: the column 'Error Flag' holds {flag!r}",
+                remedy="write 0 for a correct text, and 1 for a text with an error",
             )
         yield {
             "id": str(row["Text ID"]),
@@ -341,7 +349,7 @@ def medagents(file: Path, part: str) -> Iterator[Row]:
     items = read_json(file)
     sets = sorted({str(_field(file, entry, "dataset")) for entry in items})
     if part not in sets:
-        raise InvalidFile(f"{file}: no set {part!r} in it", remedy=nearest(part, sets))
+        raise InvalidFile(f"{file}: the file has no set {part!r}", remedy=nearest(part, sets))
     for entry in items:
         if entry["dataset"] == part:
             yield {
@@ -364,7 +372,9 @@ READERS: Mapping[str, CaseReader] = {
 def _object(file: Path) -> Mapping[str, Any]:
     document = read_json(file)
     if not isinstance(document, Mapping):
-        raise InvalidFile(f"{file}: no object in it", remedy="use the original published file, unchanged")
+        raise InvalidFile(
+            f"{file}: this is not a JSON object", remedy="use the original published file, unchanged"
+        )
     return document
 
 

@@ -95,7 +95,10 @@ def reference_values(
 def scale_rule(scale: Scale, rule: Rule | None) -> Rule:
     """What counts on this scale: the majority of words and of two values, else `rule`, else the median."""
     if rule is not None and rule not in RULES:
-        raise VenireError(f"no reference named {rule!r}", remedy=f"use one of {', '.join(RULES)}")
+        raise VenireError(
+            f"{rule!r} is not a way to combine people's ratings into a reference",
+            remedy=f"use one of {', '.join(RULES)}",
+        )
     if scale.level == "binary" or not scale.ordered:
         return "majority"
     return rule or "median"
@@ -142,7 +145,7 @@ def _codes(values: pd.Series, scale: Scale, attribute: str) -> pd.Series:
         legal = f"use one of {order}"
     if strange.any():
         raise InvalidRatings(
-            f"{values[strange].iloc[0]!r} for {attribute!r} is not on its scale",
+            f"{values[strange].iloc[0]!r} is not a value on the scale of {attribute!r}",
             remedy=f"{legal}; leave the value blank if there is no answer",
         )
     return numbers.astype(float)
@@ -169,8 +172,8 @@ def require_columns(table: pd.DataFrame, columns: Iterable[str], what: str) -> N
     lost = [name for name in columns if name not in table]
     if lost:
         raise InvalidRatings(
-            f"{what} have no column {', '.join(map(repr, lost))}",
-            remedy=f"name the columns {','.join(columns)}",
+            f"these columns are missing in {what}: {', '.join(map(repr, lost))}",
+            remedy=f"give the columns {','.join(columns)}",
         )
 
 

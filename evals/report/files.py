@@ -41,8 +41,8 @@ def check_png() -> None:
     blank, word = (Figure("", [Picture(20, 20, shapes)]) for shapes in ([], [text(0, 16, "x")]))
     if png(word) == png(blank):
         raise VenireError(
-            "no font was found to write the figures' words with",
-            remedy="install one (Debian: apt install fonts-dejavu-core), or use the SVG figures",
+            "no font was found for the text in the figures",
+            remedy="install a font (Debian: apt install fonts-dejavu-core), or use the SVG figures",
         )
 
 

@@ -43,13 +43,15 @@ class AccessCheck:
         if not self._hosts.allow(headers):
             self._log.warning("request refused: the server does not serve this Host")
             remedy = "use the address that the server printed, or start the server with --allow-host NAME"
-            raise RequestError(421, "this Host is not served here", remedy)
+            raise RequestError(421, "this server does not answer under the host name of the request", remedy)
 
     def check_origin(self, origin: str | None) -> None:
         """Raises RequestError 403 for a page that came from elsewhere."""
         if origin is not None and not self._hosts.allow([origin.partition("://")[2]]):
             raise RequestError(
-                403, "this Origin is not served here", "start the server with --allow-host NAME"
+                403,
+                "this server does not answer pages of another website",
+                "start the server with --allow-host NAME",
             )
 
     def check_token(self, authorization: str) -> None:
@@ -151,7 +153,7 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
     except ssl.SSLError as error:
         raise VenireError(
             f"{certificate} and {key} are not a certificate and its key: {error.reason or 'no PEM'}",
-            remedy="both must be PEM files, with the server's certificate first in the chain",
+            remedy="give two PEM files, with the server's certificate first in the chain",
         ) from None
     return context
 
@@ -159,7 +161,7 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 def _refuse_password() -> str:
     raise VenireError(
         "the key is encrypted, and the server cannot ask for its password",
-        remedy="decrypt it into a file that only the server's user can read: openssl pkey -in KEY -out PLAIN",
+        remedy="decrypt the key into a file that only the server's user can read: openssl pkey -in KEY -out PLAIN",
     )
 
 

@@ -190,7 +190,9 @@ class Service:
             return _problem_response(503, error.problem, error.remedy, {})
         except Exception as error:
             self._queue.log_bug(_LOG, error)
-            return _problem_response(500, "this is a bug in the server", "see its log", {})
+            return _problem_response(
+                500, "the server failed because of a bug", "see the log of the server", {}
+            )
 
     async def _openapi(self, request: web.Request) -> web.Response:
         return web.json_response(self._openapi_document)

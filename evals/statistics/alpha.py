@@ -49,7 +49,7 @@ def krippendorff_alpha(ratings: Ratings, *, level: Level, jackknife: Jackknife =
         return undefined(reason, method=method, n=n, confidence=jackknife.confidence)
     if level == "ratio" and scale[0] < 0:
         raise InvalidRatings(
-            f"ratio alpha needs values of zero or more; the ratings hold {scale[0]:g}",
+            f"ratio alpha needs values of zero or more, but the ratings hold {scale[0]:g}",
             remedy="use the interval level",
         )
     squared = level in ("interval", "ratio")

@@ -93,8 +93,8 @@ class Matrix:
         """This matrix, once sure that its values are numbers."""
         if self.labels is not None:
             raise InvalidRatings(
-                f"{what} needs numbers; the ratings hold text such as {self.labels[0]!r}",
-                remedy="use a nominal coefficient (kappa, AC1, Fleiss, nominal alpha), or code the values",
+                f"{what} needs numbers, but the ratings hold text such as {self.labels[0]!r}",
+                remedy="use a nominal coefficient (kappa, AC1, Fleiss, nominal alpha), or turn the values into numbers",
             )
         return self
 

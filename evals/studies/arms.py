@@ -86,8 +86,8 @@ def split_cases(
     number = len(set(cluster.values()))
     if number < FEWEST:
         raise VenireError(
-            f"{number} cases (or groups of cases) are too few to choose arms on some and score them on others",
-            remedy=f"give {FEWEST} or more to run the study, and {LEAST_CLUSTERS} or more to score on if you want intervals; cases of one group count as one",
+            f"{number} cases (or groups of cases) are too few: some are needed to choose arms on, and others to score them on",
+            remedy=f"give {FEWEST} or more to run the study, and {LEAST_CLUSTERS} or more in the part that arms are scored on if you want intervals; cases of one group count as one",
         )
     test = _test_cases(cluster, groups, split, seed, strata or {})
     torn = {cluster[case] for case in cases if case in test} & {
@@ -101,7 +101,10 @@ def split_cases(
     selection = [case for case in cases if case not in test]
     random.Random(seed).shuffle(selection)
     if not selection:
-        raise VenireError("the split leaves no case to choose arms on", remedy="make the test part smaller")
+        raise VenireError(
+            "the split puts every case into the test part, so none is left to choose arms on",
+            remedy="make the test part smaller",
+        )
     scored = {cluster[case] for case in (test or cases)}
     return CaseSplit(tuple(selection), tuple(case for case in cases if case in test), len(scored))
 
@@ -145,7 +148,8 @@ def _refuse_unknown(what: str, named: Sequence[str], known: Collection[str]) -> 
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise VenireError(
-            f"no {what} {unknown[0]!r}{more} among the cases", remedy=nearest(unknown[0], sorted(set(known)))
+            f"the split names the {what} {unknown[0]!r}{more}, which the cases do not have",
+            remedy=nearest(unknown[0], sorted(set(known))),
         )
 
 
@@ -247,12 +251,12 @@ def _listed_arm(study: Study, entry: ArmEntry, part: Written, split: CaseSplit |
         jury = _with_shots(jury, study, entry.shots, part, split)
     if entry.on != "all" and study.search is not None:
         raise InvalidFile(
-            f"{part.path}:{part.line('on')}: `on` has no use in a search: every arm hears the selection cases",
+            f"{part.path}:{part.line('on')}: `on` has no effect in a search, because every arm judges the selection cases",
             remedy="remove `on`, or run the search in another study",
         )
     if entry.on == "test" and split is not None and not split.test:
         raise InvalidFile(
-            f"{part.path}:{part.line('on')}: {jury.name} hears only test cases, and the split has none",
+            f"{part.path}:{part.line('on')}: {jury.name} judges only test cases, but the split has none",
             remedy="hold out a part of the cases with split: {test: 0.2}, or remove `on`",
         )
     if entry.repeats and not unused_option("repeats", jury.protocol):

@@ -20,7 +20,7 @@ def rubric_errors(study: Study, rubric: Rubric) -> list[VenireError]:
     """An error for each attribute of the study that the rubric does not ask, and for an objective that it has no numbers for."""
     errors = [
         VenireError(
-            f"the rubric {rubric.name!r} does not ask {name!r}",
+            f"the rubric {rubric.name!r} has no attribute {name!r}",
             remedy=nearest(name, rubric.names),
         )
         for name in study.attributes
@@ -30,7 +30,7 @@ def rubric_errors(study: Study, rubric: Rubric) -> list[VenireError]:
     if study.objective == "costs" and all(rubric.scale_of(name).costs is None for name in asked):
         errors.append(
             VenireError(
-                f"objective: costs needs a cost for every two values, and no scale of {rubric.name!r} has costs",
+                f"objective: costs needs a rubric with costs, but no scale of {rubric.name!r} has costs",
                 remedy="write costs: under a scale of the rubric, or choose another objective",
             )
         )
@@ -53,7 +53,7 @@ def rating_gaps(
         errors.append(
             VenireError(
                 f"{len(bare)} of the {len(ids)} cases have no rating: {_some(bare)}",
-                remedy="rate them, or leave them out of the cases",
+                remedy="have people rate them, or leave them out of the cases",
             )
         )
     unasked = [name for name in attributes if not any((case, name) in rated for case in ids)]
@@ -61,7 +61,7 @@ def rating_gaps(
         errors.append(
             VenireError(
                 f"{_some(unasked)} has no rating on any case",
-                remedy="rate it, or list under attributes only the attributes that arms are scored on",
+                remedy="have people rate it, or leave it out of the list under attributes",
             )
         )
     single = sum(
@@ -105,8 +105,8 @@ def design_errors(
         if table in wanted and len(systems) < 2:
             errors.append(
                 VenireError(
-                    f"{table}: the cases name {count_words(len(systems), 'system')} under `system`, and two are needed",
-                    remedy=f"say who produced each output, or remove {table} from tables",
+                    f"{table}: the cases name {count_words(len(systems), 'system')} in the column `system`, but two are needed",
+                    remedy=f"write in `system` which system produced each output, or remove {table} from tables",
                 )
             )
     severe = design.severity.attribute
@@ -115,7 +115,7 @@ def design_errors(
         "severity": (severe,) if severe else (),
     }
     return errors + [
-        VenireError(f"{key}: the rubric does not ask {name!r}", remedy=nearest(name, rubric.names))
+        VenireError(f"{key}: the rubric has no attribute {name!r}", remedy=nearest(name, rubric.names))
         for key, names in named.items()
         for name in names
         if name not in rubric.names

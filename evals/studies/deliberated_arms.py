@@ -93,7 +93,7 @@ def weigh(
         idle = [str(name) for name in wide.columns[wide.notna().sum() == 0]]
         raise VenireError(
             f"nothing that {idle[0]} answered was rated by people",
-            remedy="leave the arm out, or rate its cases",
+            remedy="leave the arm out, or have people rate its cases",
         )
     draws = Draws(seed, resamples)
     cases = wide.index.to_frame(index=False)["case"]

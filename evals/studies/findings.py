@@ -110,7 +110,7 @@ def findings_at(path: Path, *, resamples: int = 1000) -> Findings:
         return recorded_findings(plan_recorded(path, study), folder, resamples=resamples)
     if not folder.is_dir():
         raise VenireError(
-            f"{path}: this study has no run at {folder}",
+            f"{path}: the study has no run in {folder}",
             remedy=f"run the study: venire study run {path}; or, if the run is elsewhere, name its folder",
         )
     return replace(
@@ -303,7 +303,7 @@ def _findings(
     ]
     if not tested:
         raise VenireError(
-            f"{folder}: no arm of the study has heard a {'test ' if study.test else ''}case that people rated",
+            f"{folder}: no arm of the study has judged a {'test ' if study.test else ''}case that people rated",
             remedy="run the study to its end: venire study run",
         )
     found = weigh(

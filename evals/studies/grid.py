@@ -227,9 +227,9 @@ def grid_arms(axes: Axes, written: Written) -> Iterator[StudyArm | VenireError]:
             try:
                 if way == "single" and len(axes.groups[group]) > 1:
                     raise InvalidFile(
-                        f"{where}: the arm {name!r} cannot be built: the protocol single has one seat, and {group!r} has "
+                        f"{where}: the arm {name!r} cannot be built: the protocol single has one seat, but {group!r} has "
                         f"{len(axes.groups[group])}",
-                        remedy="remove single from the protocols; singles: true has each seat judge alone",
+                        remedy="remove single from the protocols, or write singles: true to have each seat judge alone",
                     )
                 fields = {"limits": limits} if limits else {}
                 fields |= {key: asked[key] for key in ("repeats", "shots") if key in asked}

@@ -79,7 +79,7 @@ def pool_of(
         VenireError: Nothing is left to compare.
     """
     if counting not in COUNTINGS:
-        raise VenireError(f"juries cannot be counted by {counting!r} here", remedy=f"use one of {COUNTINGS}")
+        raise VenireError(f"votes cannot be counted by {counting!r} here", remedy=f"use one of {COUNTINGS}")
     require_columns(judgements, ("case", "juror", "attribute", "value"), "the judgements")
     given = judgements.astype({"case": str, "juror": str, "attribute": str})
     given["repeat"] = given["repeat"].fillna(0).astype(int) if "repeat" in given else 0
@@ -97,7 +97,7 @@ def pool_of(
         row = met[twice].iloc[0]
         raise InvalidRatings(
             f"{row['juror']} judged {row['attribute']!r} of case {row['case']!r} more than once",
-            remedy="distinguish the judgements in a column 'repeat'",
+            remedy="number the judgements in a column 'repeat'",
         )
     met, illegal = legal_judgements(met, questions)
     wide = met.assign(value=codes(met, questions)).pivot(index=UNIT, columns="juror", values="value")

@@ -129,7 +129,7 @@ def _plan_task(name: str, task: Task, beside: Path, arms: Sequence[StudyArm]) ->
     for wanted in task.arms:
         if wanted not in known:
             raise VenireError(
-                f"the task {name} names {wanted!r}, which is no arm of the study",
+                f"the task {name} names {wanted!r}, which is not an arm of the study",
                 remedy=nearest(wanted, known),
             )
     cases = tuple(load_cases(beside / task.cases))
@@ -302,7 +302,7 @@ def _search_errors(study: Study, written: Written) -> list[VenireError]:
         line = written.line("grid", "calibration")
         errors.append(
             InvalidFile(
-                f"{written.path}:{line}: a search scores on growing parts of the cases, which are too few to calibrate on",
+                f"{written.path}:{line}: calibration cannot be used in a search, because its first trials judge too few cases",
                 remedy="remove calibration, and calibrate the chosen arm afterwards: venire calibrate RUN",
             )
         )

@@ -84,7 +84,8 @@ def analyse(
         )
     if largest < 2:
         raise VenireError(
-            f"a jury of at most {largest} is not a jury", remedy="allow juries of two jurors or more"
+            f"a jury needs two jurors or more, but the largest allowed number is {largest}",
+            remedy="allow juries of two jurors or more",
         )
     draws = Draws(seed, resamples)
     rng = draws.rng()

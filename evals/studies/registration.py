@@ -50,7 +50,7 @@ def lock_study(plan: Plan | RecordedPlan) -> Path:
         if changes:
             raise VenireError(
                 f"{path}: the study was registered before and has changed since: {', '.join(changes)}",
-                remedy="restore what was registered; or remove the file, register again, and say so when you report",
+                remedy="restore what was registered; or remove this file, register again, and say so in your report",
             )
         return path
     written = datetime.now(UTC).isoformat(timespec="seconds")
@@ -182,5 +182,5 @@ def recorded_fields(plan: Plan, before: Mapping[str, Any] | None) -> dict[str, A
 def _read_lock(path: Path) -> dict[str, Any]:
     document = read_json(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT or "fields" not in document:
-        raise InvalidFile(f"{path}: this is not the registration of a study", remedy="remove it, or restore the one that `study plan --lock` wrote")  # fmt: skip
+        raise InvalidFile(f"{path}: this is not the registration of a study", remedy="remove the file, or restore the one that `venire study plan --lock` wrote")  # fmt: skip
     return document

@@ -160,7 +160,9 @@ class Grid(StrictModel):
     def _somebody(cls, value: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
         for name, group in value.items():
             if not group:
-                raise ValueError(f"the group {name!r} is empty\nname a persona in it, or remove the group")
+                raise ValueError(
+                    f"the group {name!r} is empty\nadd a persona to the group, or remove the group"
+                )
         return value
 
 
@@ -183,7 +185,7 @@ class Search(StrictModel):
     def _each_once(cls, value: tuple[Objective, ...]) -> tuple[Objective, ...]:
         if "agreement" not in value or len(set(value)) < len(value):
             raise ValueError(
-                "an objective is repeated, or agreement is missing\nname each objective once, with agreement: for example [agreement, cost]"
+                "the list of objectives repeats one, or lacks agreement\nname each objective once and include agreement, for example [agreement, cost]"
             )
         return value
 
@@ -294,7 +296,7 @@ class Judgements(StrictModel):
     def _one_of_them(self) -> Self:
         if sum(each is not None for each in (self.file, self.llmbar, self.pandalm)) != 1:
             raise ValueError(
-                "judgements need exactly one source\nname a file, or the folder of llmbar or pandalm"
+                "judgements must name exactly one source\nname a file, or the folder of llmbar or pandalm"
             )
         return self
 

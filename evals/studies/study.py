@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BeforeValidator, Field, model_validator
 
 from ...agents.cost import CostUnit
-from ...rubrics.errors import InvalidFile, VenireError
+from ...rubrics.errors import InvalidFile, VenireError, count_words
 from ...rubrics.rubric import Name, Rubric, load_rubric
 from ...rubrics.yaml_files import Written, read_yaml
 from ..comparison.objectives import MARGIN, ObjectiveName, objective
@@ -29,8 +29,8 @@ class StudyCannotRun(VenireError):
             f"\n  {number}. {each.problem}\n     -> {each.remedy}" for number, each in enumerate(errors, 1)
         )
         super().__init__(
-            f"{path}: {len(errors)} mistakes; nothing was spent{listed}",
-            remedy="correct these mistakes, and plan again",
+            f"{path}: {count_words(len(errors), 'mistake')} found, and nothing was spent{listed}",
+            remedy="correct the mistakes, and plan again",
         )
         self.errors = tuple(errors)
 
@@ -89,7 +89,7 @@ class ErrorList:
 
 def _as_list(value: Any) -> Any:
     if not isinstance(value, list | tuple):
-        raise ValueError("is not a list\nwrite one arm per line, as - {jury: single, name: one-judge}")
+        raise ValueError("this is not a list\nwrite one arm per line, as - {jury: single, name: one-judge}")
     return value
 
 
@@ -145,24 +145,24 @@ class Study(Design):
         recorded = self.judgements
         for key in () if recorded is not None and recorded.file is None else ("rubric", "ratings"):
             if getattr(self, key) is None:
-                raise ValueError(f"{key}: missing\nadd {key!r}")
+                raise ValueError(f"{key}: the key is missing\nadd {key!r}")
         if recorded is not None:
             for key in ("arms", "grid", "search"):
                 if getattr(self, key):
                     raise ValueError(
-                        f"{key} has no use: the judgements are recorded, so no model is asked\nremove {key}"
+                        f"{key} has no effect, because the judgements are recorded and no model is asked\nremove {key}"
                     )
             if self.split.stratify:
                 raise ValueError("split: recorded judgements have no columns to stratify by\nremove stratify")
             if self.tables:
                 raise ValueError(
-                    "tables need arms that are run, and recorded judgements have none\n"
+                    "tables cannot be made from recorded judgements, because they need arms that are run\n"
                     "write arms instead of judgements, with model: recorded/FILE#JUROR"
                 )
         elif self.cases is None:
-            raise ValueError("cases: missing\nadd 'cases'")
+            raise ValueError("cases: the key is missing\nadd 'cases'")
         elif not self.arms and self.grid is None:
-            raise ValueError("the study has no arm\nwrite arms, or a grid")
+            raise ValueError("the study has no arm\nadd arms or a grid")
         elif self.search is not None and self.grid is None:
             raise ValueError("search: there is nothing to choose from\nadd a grid with personas and models")
         if self.search is not None and self.redact:

@@ -44,7 +44,7 @@ def run_folder(named: Location | None, study: Path) -> Path:
     """The run's directory: the one named, or the default. A database is refused."""
     if isinstance(named, str):
         raise VenireError(
-            "a study keeps files beside its record, so it cannot be in a database",
+            "a study writes files beside its record, so it cannot be stored in a database",
             remedy="name a directory, not a database",
         )
     return named or default_folder(study)

@@ -115,7 +115,7 @@ def read_record(folder: Path) -> StudyRecord:
     path = folder / RECORD
     if not path.exists():
         raise VenireError(
-            f"{folder}: no study was run in it", remedy="run one with venire study run STUDY.yaml"
+            f"{folder}: no study was run in this folder", remedy="run one with venire study run STUDY.yaml"
         )
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -138,7 +138,9 @@ def read_record(folder: Path) -> StudyRecord:
             document=document,
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidFile(f"{path}: not a study's record: {error}", remedy="run the study again") from None
+        raise InvalidFile(
+            f"{path}: this is not the record of a study: {error}", remedy="run the study again"
+        ) from None
 
 
 def _goal(written: Mapping[str, Any] | None) -> Goal | None:

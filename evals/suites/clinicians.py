@@ -64,8 +64,8 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     if known.empty:
         example = next(iter(answers_by_case.index), "")
         raise VenireError(
-            "no rating belongs to an answer that the jury judged",
-            remedy=f"write in the column case the ids of the record, such as {example!r}",
+            "none of the ratings belongs to an answer that the jury judged",
+            remedy=f"in the column case, write the ids that the record has, such as {example!r}",
         )
     notes = []
     if lost := len(ratings) - len(known):

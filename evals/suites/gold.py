@@ -136,7 +136,7 @@ def gold_parts(suite: LoadedSuite, scenarios: Sequence[str]) -> list[SuitePart]:
     for name in scenarios:
         if name not in part_by_name:
             raise VenireError(
-                f"the suite runs no scenario {name!r}", remedy=f"name one of {', '.join(part_by_name)}"
+                f"the suite has no scenario {name!r}", remedy=f"name one of {', '.join(part_by_name)}"
             )
     return [part_by_name[name] for name in scenarios] if scenarios else list(part_by_name.values())
 

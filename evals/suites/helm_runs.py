@@ -96,8 +96,8 @@ def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
     specs = sorted(root.rglob("run_spec.json"))
     if not specs:
         raise InvalidFile(
-            f"{root}: no run_spec.json below it",
-            remedy="name a folder of HELM's, such as benchmark_output/runs/SUITE",
+            f"{root}: the folder and its subfolders have no file run_spec.json",
+            remedy="name a folder that HELM wrote, such as benchmark_output/runs/SUITE",
         )
     runs: dict[tuple[str, str], HelmRun] = {}
     notes: list[str] = []
@@ -117,7 +117,8 @@ def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
             )
     if not runs:
         raise InvalidFile(
-            f"{root}: no run in it has scores", remedy="; ".join(notes[:3]) or "check its stats.json"
+            f"{root}: no run in this folder has scores",
+            remedy="; ".join(notes[:3]) or "check the files stats.json",
         )
     return HelmImport(tuple(runs.values()), tuple(notes))
 
@@ -144,7 +145,7 @@ def _load_run(spec: Path, metrics: Sequence[str], notes: list[str]) -> HelmRun |
     )
     if not system:
         raise InvalidFile(
-            f"{spec}: no model in it", remedy="give the model as adapter_spec.model, as HELM's files do"
+            f"{spec}: no model is named", remedy="name the model under adapter_spec.model, as HELM does"
         )
     instances = _instances(folder)
     totals = [
@@ -222,7 +223,7 @@ def _metric(run: str, known_metrics: set[str], preferred: Sequence[str]) -> str:
         metric = next((metric for metric in preferred if metric in known_metrics), None)
         if metric is None:
             raise InvalidFile(
-                f"{run}: no metric {', '.join(preferred)} in it",
+                f"{run}: no metric {', '.join(preferred)} in this run",
                 remedy=nearest(preferred[0], sorted(known_metrics)),
             )
         return metric
@@ -231,7 +232,7 @@ def _metric(run: str, known_metrics: set[str], preferred: Sequence[str]) -> str:
     metric = next((metric for metric in (*graded, *defaults, *MAIN) if metric in known_metrics), None)
     if metric is None:
         raise InvalidFile(
-            f"{run}: it has no metric that HELM's boards show",
+            f"{run}: the run has no metric that HELM's leaderboards show",
             remedy=f"choose one with --metric: {', '.join(sorted(known_metrics)[:12])}",
         )
     return metric
@@ -318,13 +319,17 @@ def _list(file: Path) -> list[Mapping[str, Any]]:
         return []
     document = _json(file)
     if not isinstance(document, list):
-        raise InvalidFile(f"{file}: no list in it", remedy="name a folder as HELM wrote it")
+        raise InvalidFile(
+            f"{file}: this is not a JSON list", remedy="name a folder with HELM's files, unchanged"
+        )
     return [entry for entry in document if isinstance(entry, Mapping)]
 
 
 def _mapping(adapter: Any, file: Path) -> Mapping[str, Any]:
     if not isinstance(adapter, Mapping):
-        raise InvalidFile(f"{file}: no adapter_spec in it", remedy="name a folder as HELM wrote it")
+        raise InvalidFile(
+            f"{file}: the key adapter_spec is missing", remedy="name a folder with HELM's files, unchanged"
+        )
     return adapter
 
 
@@ -333,7 +338,8 @@ def _json(file: Path) -> Any:
         return json.loads(read_text(file, largest=LARGEST))
     except ValueError as error:
         raise InvalidFile(
-            f"{file}: not JSON: {error}", remedy="copy the folder again: the file is cut off"
+            f"{file}: this is not valid JSON: {error}",
+            remedy="copy the folder again: the file may have been cut off",
         ) from None
 
 

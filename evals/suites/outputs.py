@@ -73,8 +73,8 @@ def _read(
             at = scenario or (scenarios[0] if len(scenarios) == 1 else "")
         if not at:
             raise InvalidFile(
-                f"{place}: no scenario",
-                remedy="add a column scenario, or write scenario: NAME beside outputs:",
+                f"{place}: it is not said which scenario the output belongs to",
+                remedy="add a column scenario, or in the suite file write scenario: NAME beside outputs:",
             )
         if at not in scenarios:
             elsewhere += 1
@@ -82,13 +82,14 @@ def _read(
         system, case = name or _text(place, row, headings["system"]), _text(place, row, headings["case"])
         if row.get(headings["output"]) is None:
             raise InvalidFile(
-                f"{place}: no {headings['output']!r}",
+                f"{place}: {headings['output']!r} is missing",
                 remedy=f"{near_column('output', row)}give every row a cell for the output; leave it blank if there was no output",
             )
         outputs = recorded.setdefault(at, {}).setdefault(system, {})
         if case in outputs:
             raise InvalidFile(
-                f"{place}: {system!r} has two outputs for case {case!r} of {at!r}", remedy="keep one of them"
+                f"{place}: {system!r} has two outputs for case {case!r} of {at!r}",
+                remedy="keep one of the two rows",
             )
         outputs[case] = RecordedOutput(
             str(row[headings["output"]]),
@@ -101,7 +102,10 @@ def _read(
 def _text(place: str, row: Mapping[str, Any], column: str) -> str:
     cell = str(row.get(column) if row.get(column) is not None else "").strip()
     if not cell:
-        raise InvalidFile(f"{place}: no {column!r}", remedy=f"{near_column(column, row)}give it in every row")
+        raise InvalidFile(
+            f"{place}: {column!r} is missing",
+            remedy=f"{near_column(column, row)}give every row a value for {column}",
+        )
     return cell
 
 
@@ -116,6 +120,6 @@ def _tokens(place: str, row: Mapping[str, Any], column: str) -> int | None:
     if number < 0 or number != int(number):
         raise InvalidFile(
             f"{place}: {cell!r} is not a number of tokens",
-            remedy=f"give {column} as a whole number, or leave it blank",
+            remedy=f"write {column} as a whole number, or leave the cell blank",
         )
     return int(number)

@@ -56,7 +56,7 @@ class PromptTemplate:
             if columns.get(name) is None:
                 raise InvalidFile(
                     f"{self.file}: case {case!r} has no column {name!r}",
-                    remedy=f"{near_column(name, columns)}name columns that every case has",
+                    remedy=f"{near_column(name, columns)}use only columns that every case has",
                 )
             return column_text(columns[name])
 
@@ -67,13 +67,13 @@ class PromptTemplate:
         if not self.columns:
             raise InvalidFile(
                 f"{self.file}: the prompt names no column, so it would be the same for every case",
-                remedy="write {COLUMN} at the place for a case's text",
+                remedy="write {COLUMN} where the text of a case belongs",
             )
         for name in self.columns:
             if name not in columns:
                 raise InvalidFile(
-                    f"{self.file}: no column {name!r} in the cases",
-                    remedy=f"{near_column(name, columns)}the columns are {', '.join(map(str, columns))}",
+                    f"{self.file}: the cases have no column {name!r}",
+                    remedy=f"{near_column(name, columns)}use one of the columns {', '.join(map(str, columns))}",
                 )
         if target in self.columns:
             raise InvalidFile(
@@ -153,7 +153,7 @@ class Scenario(BaseModel):
     def _plain_name(cls, value: str) -> str:
         if "/" in value or "@" in value:
             raise ValueError(
-                "a scenario's name cannot have / or @\nwrite the name without them: they separate a system's name from its scenario's"
+                "a scenario's name cannot have / or @\nwrite the name without these characters, which separate the names of system and scenario"
             )
         return value
 
@@ -192,7 +192,9 @@ class Scenario(BaseModel):
         """The scorer, and the options as they were written."""
         further: dict[str, Any] = {}
         if self.score is None:
-            raise VenireError(f"{self.name}: no scorer", remedy="write score: NAME in the scenario")
+            raise VenireError(
+                f"{self.name}: the scenario names no scorer", remedy="write score: NAME in the scenario"
+            )
         if isinstance(self.score, str):
             name, _, value = self.score.partition(" ")
             raw_options: Any = value.strip() or {}
@@ -304,14 +306,16 @@ def load_scenario_cases(scenario: Scenario) -> list[ScenarioCase]:
     for line, row in _rows(scenario, file):
         name = str(row.get("id") if row.get("id") is not None else "").strip()
         if not name:
-            raise InvalidFile(f"{file}:{line}: no id", remedy="give every case an id")
+            raise InvalidFile(f"{file}:{line}: the case has no id", remedy="give every case an id")
         if name in cases:
             raise InvalidFile(
                 f"{file}:{line}: the id {name!r} is used twice", remedy="give every case an id of its own"
             )
         cases[name] = ScenarioCase(id=name, target=_target(scenario, file, line, row), columns=row)
     if not cases:
-        raise InvalidFile(f"{file}: no case in it", remedy="write one case per line, with id and target")
+        raise InvalidFile(
+            f"{file}: no cases were found", remedy="write one case per line, with id and target"
+        )
     return list(cases.values())
 
 
@@ -324,8 +328,8 @@ def check_hash(scenario: Scenario) -> None:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != expected_digest.lower():
         raise InvalidFile(
-            f"{scenario.cases}: not the file that {scenario.name} was made for (sha256 {digest[:12]}..., not {expected_digest[:12]}...)",
-            remedy="get the published file, or write the new hash under source: {sha256: ...}",
+            f"{scenario.cases}: this is not the file that {scenario.name} was made for (sha256 {digest[:12]}..., not {expected_digest[:12]}...)",
+            remedy="use the published file, or write the new hash under source: {sha256: ...}",
         )
 
 
@@ -339,8 +343,8 @@ def _rows(scenario: Scenario, file: Path) -> Iterable[tuple[int, Mapping[str, An
 def _target(scenario: Scenario, file: Path, line: int, row: Mapping[str, Any]) -> Any:
     if scenario.target is not None and scenario.target not in row:
         raise InvalidFile(
-            f"{file}:{line}: no column {scenario.target!r}",
-            remedy=f"{near_column(scenario.target, row)}add the column, because the scenario names it as target",
+            f"{file}:{line}: the column {scenario.target!r} is missing",
+            remedy=f"{near_column(scenario.target, row)}add this column, which the scenario names as its target",
         )
     columns = [scenario.target] if scenario.target is not None else TARGETS
     target = next((row[name] for name in columns if name in row), None)

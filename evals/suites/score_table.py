@@ -73,15 +73,16 @@ def load_scores(path: str | Path, columns: str | Path | None = None) -> ScoreTab
     rows = list(read_rows(file))
     if not rows:
         raise InvalidFile(
-            f"{file}: no row in it", remedy="give the columns system,SCENARIO,... or system,scenario,score"
+            f"{file}: the table has no rows",
+            remedy="write a table with the columns system,SCENARIO,... or system,scenario,score",
         )
     published = "system" not in rows[0][1]
     rows = [(line, _named_system(row)) for line, row in rows]
     header = rows[0][1]
     if "system" not in header:
         raise InvalidFile(
-            f"{file}:1: no column 'system'",
-            remedy=f"{near_column('system', header)}give system,SCENARIO,... or system,scenario,score",
+            f"{file}:1: the column 'system' is missing",
+            remedy=f"{near_column('system', header)}give the columns system,SCENARIO,... or system,scenario,score",
         )
     long = all(name in header for name in LONG)
     left_out = _other_columns([row for _, row in rows]) if published and not long else {}
@@ -150,7 +151,9 @@ def _wide_cells(
             if scenario != "system" and scenario not in left_out:
                 cells.append((system, str(scenario), "", _score(file, line, cell)))
     if not cells:
-        raise InvalidFile(f"{file}:1: no scenario in it", remedy="give each scenario a column beside system")
+        raise InvalidFile(
+            f"{file}:1: the table has no column for a scenario", remedy="add a column for each scenario"
+        )
     return cells
 
 
@@ -163,7 +166,7 @@ def _long_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
             place = f"case {case!r} of {scenario!r}" if case else repr(scenario)
             raise InvalidFile(
                 f"{file}:{line}: {system!r} has two scores for {place}",
-                remedy="keep one row, or distinguish them in a column case",
+                remedy="keep one of the two rows, or add a column case that distinguishes them",
             )
         keys.add((system, scenario, case))
         cells.append((system, scenario, case, _score(file, line, row.get("score"))))
@@ -173,7 +176,7 @@ def _long_cells(file: Path, rows: list[tuple[int, dict[str, Any]]]) -> list[tupl
 def _name(file: Path, line: int, row: Mapping[str, Any], column: str) -> str:
     name = str(row.get(column) if row.get(column) is not None else "").strip()
     if not name:
-        raise InvalidFile(f"{file}:{line}: no {column}", remedy=f"name the {column} in every row")
+        raise InvalidFile(f"{file}:{line}: the {column} is missing", remedy=f"give every row a {column}")
     return name
 
 
@@ -214,7 +217,7 @@ def _columns(file: Path, scenarios: list[str]) -> dict[str, ScenarioColumn]:
         low, high = 0.0 if math.isnan(low) else low, 1.0 if math.isnan(high) else high
         if low >= high:
             raise InvalidFile(
-                f"{file}:{line}: low is {low:g} and high is {high:g}",
+                f"{file}:{line}: low is {low:g}, which is not below high ({high:g})",
                 remedy="write the smaller number as low",
             )
         category = str(row.get("category") or "").strip()
@@ -229,7 +232,7 @@ def _check_scales(file: Path, table: pd.DataFrame, columns: Mapping[str, Scenari
         if len(strays) and column.direction != "none":
             stray = strays.iloc[0]
             raise InvalidFile(
-                f"{file}: {stray['score']:g} of {stray['system']!r} on {name!r} is off its scale, {column.low:g} to {column.high:g}",
+                f"{file}: the score {stray['score']:g} of {stray['system']!r} on {name!r} is not on the scale from {column.low:g} to {column.high:g}",
                 remedy="correct the score, or the scale in --columns",
             )
 

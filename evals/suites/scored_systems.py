@@ -90,8 +90,8 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
         for column in ("case", "system", "output"):
             if row.get(column) is None:
                 raise InvalidFile(
-                    f"{file}:{line}: no {column!r}",
-                    remedy=f"{near_column(column, row)}give case, system and output in every row",
+                    f"{file}:{line}: the value is missing in the column {column!r}",
+                    remedy=f"{near_column(column, row)}give every row a case, a system and an output",
                 )
         if row.get("scenario") not in (None, "", scenario.name):
             elsewhere += 1
@@ -103,7 +103,8 @@ def load_outputs(path: str | Path, scenario: Scenario, cases: Sequence[ScenarioC
         outputs = by_system.setdefault(system, {})
         if case in outputs:
             raise InvalidFile(
-                f"{file}:{line}: {system!r} has two outputs for case {case!r}", remedy="keep one of them"
+                f"{file}:{line}: {system!r} has two outputs for case {case!r}",
+                remedy="keep one of the two rows",
             )
         outputs[case] = str(row["output"])
     match_count = sum(map(len, by_system.values()))
@@ -128,7 +129,7 @@ def score_outputs(scenario: Scenario, cases: Sequence[ScenarioCase], outputs: Ou
     """
     if isinstance(scenario.scorer, JudgedScorer):
         raise VenireError(
-            f"{scenario.name} needs scores from a jury, which is not run here",
+            f"{scenario.name} is scored by a jury, which this command does not run",
             remedy="add the scenario to a suite file, with these outputs under systems, and run: venire suite run SUITE.yaml",
         )
     if all(case.target is None for case in cases):
@@ -226,7 +227,7 @@ def _check_scored(scenario: Scenario, scores: Mapping[str, CaseScore]) -> None:
         if score.status == "scored" and (score.value is None or not math.isfinite(score.value)):
             raise VenireError(
                 f"the scorer {scenario.scorer.name} gives case {case} the status scored and the value {score.value}",
-                remedy="have the scorer give the status undefined to a case without a value",
+                remedy="change the scorer: a case without a value must get the status undefined",
             )
 
 

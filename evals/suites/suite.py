@@ -68,7 +68,7 @@ class System(ModelSettings):
     def _plain_name(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or "@" in value):
             raise ValueError(
-                "a system's name cannot be blank or have @\nwrite another name: @ separates the system's name from the case's"
+                "a system's name cannot be blank or have @\nchoose another name: @ is used to separate the names of system and case"
             )
         return value
 
@@ -226,7 +226,10 @@ def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:
         names,
     )
     if not suite.systems or not (recorded or any(system.model for system in suite.systems)):
-        raise InvalidFile(f"{file}: no system has an output", remedy="name a model, or outputs with rows")
+        raise InvalidFile(
+            f"{file}: no system has a model or recorded outputs",
+            remedy="name a model for a system, or a file of outputs that has rows",
+        )
     parts, skipped = [], dict[str, str]()
     for entry, s in scenarios:
         reason = _why_skipped(s, suite, data_dir)
@@ -290,7 +293,7 @@ def _with_score(entry: SuiteScenario, scenario: Scenario | Listing, suite: Path)
         problem, _, remedy = detail["msg"].removeprefix("Value error, ").partition("\n")
         raise InvalidFile(
             f"{suite}: the score of {scenario.name}: {problem}",
-            remedy=remedy or "write it as a scenario file does",
+            remedy=remedy or "write the score as in a scenario file",
         ) from None
 
 
@@ -312,7 +315,7 @@ def _why_skipped(scenario: Scenario | Listing, suite: Suite, data: Path) -> str 
             return f"{scenario.access}: {scenario.cases} is not in the data folder; get it{origin}"
         raise InvalidFile(
             f"{scenario.cases}: no such file; the scenario {scenario.name} needs it",
-            remedy=f"get it{origin}, and name its folder under data: or with --data (now {data})",
+            remedy=f"get the file{origin}, and name its folder under data: or with --data (now {data})",
         )
     return None
 
@@ -334,7 +337,7 @@ def _part(
     template = scenario.template
     if template is None and asks:
         raise InvalidFile(
-            f"{scenario.name}: no prompt, so no model can be asked",
+            f"{scenario.name}: the scenario has no prompt, so no model can be asked",
             remedy="write prompt: FILE.md in the scenario, with {COLUMN} where a case's text belongs",
         )
     if template is not None:
@@ -344,7 +347,7 @@ def _part(
     seating = scenario.seating
     if seating is not None and seating.source is not None and seating.source not in columns:
         raise InvalidFile(
-            f"{scenario.name}: the cases have no column {seating.source!r}, which jurors are to read as the source",
+            f"{scenario.name}: the cases have no column {seating.source!r}, which jurors should see as the source",
             remedy=nearest(seating.source, columns),
         )
     return part
@@ -365,13 +368,13 @@ def _check_titles(file: Path, suite: Suite, parts: Sequence[SuitePart]) -> None:
         baseline, known = part.scenario.seating and part.scenario.seating.against, {*models, *part.recorded}
         if baseline and baseline not in known:
             raise InvalidFile(
-                f"{file}: no system is named {baseline!r}; {part.name} compares the others with it",
+                f"{file}: no system is named {baseline!r}, but {part.name} compares the others with it",
                 remedy=nearest(baseline, sorted(known)),
             )
         for name in part.recorded:
             if name in models:
                 raise InvalidFile(
-                    f"{file}: {name!r} is the name of a model and of recorded outputs",
+                    f"{file}: {name!r} is the name both of a model and of recorded outputs",
                     remedy="rename one of them",
                 )
 

@@ -94,7 +94,8 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
         system = str(row.get("system") or "").strip()
         if not system:
             raise InvalidFile(
-                f"{place}: no system", remedy=f"{near_column('system', row)}name a system in every row"
+                f"{place}: the system is missing",
+                remedy=f"{near_column('system', row)}name a system in every row",
             )
         kind = str(row.get("kind") or "generation").strip().lower()
         if kind not in ("generation", "jury"):
@@ -115,7 +116,10 @@ def load_token_costs(path: str | Path, prices: Mapping[str, Price]) -> dict[str,
             "jury" if kind == "jury" else "generation", cost
         )
     if not cost_by_system:
-        raise InvalidFile(f"{file}: no row in it", remedy="give system,prompt_tokens,completion_tokens")
+        raise InvalidFile(
+            f"{file}: the table has no rows",
+            remedy="write a table with the columns system,prompt_tokens,completion_tokens",
+        )
     return cost_by_system
 
 
@@ -131,8 +135,8 @@ def load_price_list(path: str | Path) -> Mapping[str, Price]:
             price_by_model[str(row["model"]).strip()] = Price.model_validate(dollars)
         except ValueError:
             raise InvalidFile(
-                f"{file}:{line}: no price in it",
-                remedy="give dollars per million tokens, in prompt and completion",
+                f"{file}:{line}: the row has no price",
+                remedy="give dollars per million tokens in the columns prompt and completion",
             ) from None
     return price_by_model
 
@@ -179,7 +183,8 @@ def _whole(place: str, row: Mapping[str, Any], name: str) -> int | None:
         number = -1.0
     if number < 0 or number != int(number):
         raise InvalidFile(
-            f"{place}: {cell!r} is not a number of {name}", remedy="give a whole number, or leave it blank"
+            f"{place}: {cell!r} is not a number of {name}",
+            remedy="write a whole number, or leave the cell blank",
         )
     return int(number)
 

@@ -241,7 +241,10 @@ class SuiteRun:
 def suite_run_folder(named: Location | None, suite: Path) -> Path:
     """The run's directory: the one named, or beside the suite's file. A database is refused."""
     if isinstance(named, str):
-        raise VenireError("a suite keeps two records and a report", remedy="name a directory, not a database")
+        raise VenireError(
+            "a suite writes several files, so it cannot be stored in a database",
+            remedy="name a directory, not a database",
+        )
     return named or suite.with_name(f"{suite.stem}-run")
 
 

@@ -157,7 +157,7 @@ def load_survey(path: str | Path, taxonomy: Taxonomy) -> Survey:
         parent_by_person = parents_by_node.setdefault(nodes[node.casefold()][0], {})
         if person in parent_by_person:
             raise InvalidFile(
-                f"{file}:{line}: {person!r} already has a row for {node!r}", remedy="keep one row"
+                f"{file}:{line}: {person!r} already has a row for {node!r}", remedy="keep one of the two rows"
             )
         parent_by_person[person] = parents[parent.casefold()]
     if not parents_by_node:

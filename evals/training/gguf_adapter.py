@@ -81,7 +81,7 @@ def gguf_tensors(
         if match is None or part is None:
             raise VenireError(
                 f"{name} cannot be part of an adapter for llama.cpp",
-                remedy="train the linear layers of attention and MLP only",
+                remedy="train only the linear layers of attention and MLP",
             )
         matrix = np.asarray(values, dtype=np.float32)
         if match[3] == "B" and part in ("attn_q", "attn_k"):

@@ -179,9 +179,9 @@ def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     """The kinds of fault that were asked for; a `VenireError` for one that is not known."""
     for kind in kinds:
         if kind not in KINDS:
-            raise VenireError(f"no fault of the kind {kind!r}", remedy=nearest(kind, KINDS))
+            raise VenireError(f"there is no kind of fault named {kind!r}", remedy=nearest(kind, KINDS))
     if not kinds:
-        raise VenireError("no kind of fault is named", remedy=f"name some of {', '.join(KINDS)}")
+        raise VenireError("no kind of fault is named", remedy=f"choose from {', '.join(KINDS)}")
     return tuple(dict.fromkeys(kinds))
 
 

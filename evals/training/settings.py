@@ -121,7 +121,7 @@ class TrainFile(BaseModel):
     @classmethod
     def _is_known(cls, value: str) -> str:
         if value not in RECIPES:
-            raise ValueError(f"no recipe named {value!r}; there are {', '.join(RECIPES)}")
+            raise ValueError(f"no recipe named {value!r}\nuse one of {', '.join(RECIPES)}")
         return value
 
     @property

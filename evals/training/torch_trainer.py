@@ -56,7 +56,7 @@ class TrainedModel:
             self.model.to(self.device)
         if self.model.config.model_type != "llama" and method != "full":
             raise VenireError(
-                f"{base.name} is a {self.model.config.model_type} model; adapters are written for Llama models",
+                f"{base.name} is a {self.model.config.model_type} model, but adapters can be trained only for Llama models",
                 remedy="choose a Llama model, or `method: full`",
             )
         self.reference: Any = None
@@ -229,7 +229,8 @@ def train_stage(
         loss, metrics = loss_of([rows[i] for i in order[start : start + settings.batch]])
         if not torch.isfinite(loss):
             raise VenireError(
-                f"the loss of {stage} is not a number at step {step}", remedy=f"lower the rate of {stage}"
+                f"the loss of {stage} is not a number at step {step}",
+                remedy=f"lower the learning rate of {stage}",
             )
         loss.backward()
         nn.utils.clip_grad_norm_([weights for _, weights in judge.learnt], 1.0)

@@ -51,7 +51,9 @@ def train_judge(file: TrainFile, folder: Path, report: Report = lambda step: Non
             remedy="add `base:` with a Hugging Face folder or a GGUF file, or use --examples-only",
         )
     if not file.base.exists():
-        raise VenireError(f"no model at {file.base}", remedy="give a Hugging Face folder or a GGUF file")
+        raise VenireError(
+            f"there is no model at {file.base}", remedy="give a Hugging Face folder or a GGUF file"
+        )
     examples = examples_from(file)
     plan = _plan(file, examples)
     if (folder / DONE).exists():
@@ -175,7 +177,7 @@ def _best_recipe(
     Each trial is kept when it ends. A training that is resumed draws the same settings again and finds them tried.
     """
     if not sft.dev:
-        raise VenireError("a search needs a dev split", remedy="give `dev:` a share above 0, or add cases")
+        raise VenireError("a search needs a dev split", remedy="set `dev:` to a share above 0, or add cases")
     trainer, search = _trainer(), file.search
     assert search is not None
     trials_file = partial / "trials.json"

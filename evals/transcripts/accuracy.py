@@ -103,7 +103,7 @@ def alignment_accuracy(
         if last_place >= count:
             raise VenireError(
                 f"the gold alignment names position {last_place} of what was {side}, but the last position is {count - 1}",
-                remedy="check that the gold alignment belongs to these two transcripts, and which speaker's utterances it counts",
+                remedy="check that the gold alignment belongs to these two transcripts, and to the same speaker",
             )
     links, gold_links = _links(groups), _links(gold)
     linked_heard, gold_heard = ({place for group in of for place in group.heard} for of in (groups, gold))

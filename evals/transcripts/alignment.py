@@ -192,7 +192,7 @@ def read_alignment(path: Path) -> Alignment:
     remedy = "name a file that venire align wrote"
     document = read_json(path)
     if not isinstance(document, dict) or "groups" not in document:
-        raise InvalidFile(f"{path}: no alignment", remedy=remedy)
+        raise InvalidFile(f"{path}: this file holds no alignment", remedy=remedy)
     try:
         return Alignment.model_validate(document)
     except ValidationError as error:
@@ -209,7 +209,7 @@ def read_groups(path: Path) -> tuple[AlignedGroup, ...]:
     elif isinstance(document, dict) and "alignments" in document:
         rows, names = document["alignments"], ("golden_indices", "asr_indices")
     else:
-        raise InvalidFile(f"{path}: no alignment", remedy=_ALIGNMENT_FILES)
+        raise InvalidFile(f"{path}: this file holds no alignment", remedy=_ALIGNMENT_FILES)
     if not isinstance(rows, list):
         raise InvalidFile(f"{path}: the groups are not a list", remedy=_ALIGNMENT_FILES)
     groups = [_group(row, names, f"{path}: group {number}") for number, row in enumerate(rows)]
@@ -224,7 +224,7 @@ def _group(row: Any, names: Sequence[str], place: str) -> AlignedGroup:
             isinstance(p, int) and not isinstance(p, bool) and p >= 0 for p in side
         ):
             raise InvalidFile(
-                f"{place}: {' and '.join(names)} are not both lists of positions", remedy=_ALIGNMENT_FILES
+                f"{place}: {' and '.join(names)} must both be lists of positions", remedy=_ALIGNMENT_FILES
             )
     return AlignedGroup(said=tuple(places[0] or ()), heard=tuple(places[1] or ()))
 

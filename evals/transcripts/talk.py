@@ -89,7 +89,7 @@ def read_talk(path: Path) -> Talk:
             return Talk(path.stem, tuple(_captions(path)))
         case ".json":
             return _json(path)
-    raise InvalidFile(f"{path}: not a known transcript format", remedy=_REMEDY)
+    raise InvalidFile(f"{path}: this is not a known transcript format", remedy=_REMEDY)
 
 
 def _text_of(path: Path) -> str:
@@ -101,7 +101,7 @@ def _text_of(path: Path) -> str:
             f"{path}: {(error.strerror or 'cannot be read').lower()}", remedy="check the path"
         ) from None
     if len(raw) > LARGEST:
-        raise InvalidFile(f"{path}: larger than {LARGEST:,} bytes", remedy="split the file")
+        raise InvalidFile(f"{path}: the file is larger than {LARGEST:,} bytes", remedy="split the file")
     coding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return raw.decode(coding)
@@ -141,8 +141,8 @@ def _captions(path: Path) -> Iterator[Utterance]:
         if cue is None:
             if "-->" in lines[number]:
                 raise InvalidFile(
-                    f"{path}:{number + 1}: a time that cannot be read",
-                    remedy="write 00:00:01,000 --> 00:00:02,000",
+                    f"{path}:{number + 1}: the time cannot be read",
+                    remedy="write times as 00:00:01,000 --> 00:00:02,000",
                 )
             number += 1
             continue
@@ -177,7 +177,9 @@ def _textgrid(path: Path) -> Iterator[Utterance]:
     if not text.strip():
         return
     if "IntervalTier" not in text:
-        raise InvalidFile(f"{path}: no interval tier in it", remedy="save it from Praat as a text file")
+        raise InvalidFile(
+            f"{path}: the file has no interval tier", remedy="save the file from Praat as a text file"
+        )
     utterances: list[Utterance] = []
     tier, low, high, inside = "", None, None, False
     for match in _GRID_ITEM.finditer(text):
@@ -195,7 +197,7 @@ def _textgrid(path: Path) -> Iterator[Utterance]:
     if not utterances and "text =" not in text:
         raise InvalidFile(
             f"{path}: this is Praat's short text format",
-            remedy="save it in the long format (Save as text file)",
+            remedy="save the file in Praat's long format (Save as text file)",
         )
     yield from sorted(utterances, key=lambda utterance: utterance.start or 0.0)
 
@@ -213,14 +215,14 @@ def _json(path: Path) -> Talk:
         return Talk(
             name, tuple(_listed_utterance(entry, f"{path}: item {n}") for n, entry in enumerate(document))
         )
-    raise InvalidFile(f"{path}: JSON, but not a known kind of transcript", remedy=_REMEDY)
+    raise InvalidFile(f"{path}: this JSON file is not a known kind of transcript", remedy=_REMEDY)
 
 
 def _listed_utterance(entry: Any, place: str) -> Utterance:
     """One of a list of results, as the released recogniser's files and many others have them."""
     if not isinstance(entry, dict):
         raise InvalidFile(
-            f"{place}: expected an object, found {type(entry).__name__}",
+            f"{place}: each utterance must be a JSON object, not {type(entry).__name__}",
             remedy="write objects with the key text",
         )
     row = dict(entry)

@@ -201,13 +201,13 @@ def require_countable(rubric: Rubric, options: ClaimOptions) -> None:
             continue
         if attribute.name not in MEASURES:
             raise VenireError(
-                f"decompose-verify cannot answer {attribute.name!r} of the rubric {rubric.name!r}",
-                remedy=f"use --rubric claims, attributes of two values, or attributes named {known}",
+                f"the protocol decompose-verify cannot answer the question {attribute.name!r} of the rubric {rubric.name!r}",
+                remedy=f"use --rubric claims, or a rubric whose attributes have two values or are named {known}",
             )
         if scale.anchors or tuple(map(float, scale.ends)) != (0.0, 1.0):
             raise VenireError(
-                f"{attribute.name!r} of the rubric {rubric.name!r} is a share, and its scale is not one from 0 to 1",
-                remedy="give it a scale with level: interval, minimum: 0 and maximum: 1",
+                f"{attribute.name!r} of the rubric {rubric.name!r} is a share of claims, but its scale is not from 0 to 1",
+                remedy="give the attribute a scale with level: interval, minimum: 0 and maximum: 1",
             )
     if "reference" in (options.of, options.against) and rubric.reference == "hidden":
         raise VenireError(

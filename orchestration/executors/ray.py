@@ -56,8 +56,8 @@ async def start_ray(job: ExecutorJob) -> RayExecutor:
     """
     if job.traced:
         raise VenireError(
-            "spans from several nodes cannot be written to one file",
-            remedy="leave out --trace, or give the nodes' processes a tracer provider of their own",
+            "--trace cannot be used with Ray: spans from several nodes cannot be written to one file",
+            remedy="leave out --trace, or set up an OpenTelemetry tracer provider on each node",
         )
     config = WorkerConfig(
         rubric=job.rubric,
@@ -129,8 +129,8 @@ class RayExecutor:
                 raise self._coordinator.error
             return _transcript_or_error(found, redacted=self._coordinator.redacted)
         raise VenireError(
-            f"case {case.id!r}: {LOSSES} workers were lost while they heard it",
-            remedy="see Ray's logs on the nodes (one that runs out of memory ends its workers), and run it again",
+            f"case {case.id!r}: {LOSSES} worker processes in a row ended while they judged it",
+            remedy="look at Ray's logs on the nodes (a node may have run out of memory), and run the same command again",
         )
 
     def release_waiters(self) -> None:
@@ -253,7 +253,7 @@ class RemoteWorker:
             case UserError(problem, remedy):
                 raise VenireError(
                     f"on node {self.host}: {problem}",
-                    remedy=f"{remedy}; do this on that node before ray start, because workers use its files and its environment",
+                    remedy=f"{remedy}; do this on that node before `ray start`",
                 )
             case Crash(message, traceback):
                 raise RuntimeError(f"on node {self.host}: {message}\n{traceback}")
@@ -310,7 +310,7 @@ def ray_connection(cluster: Cluster) -> Iterator[Any]:
         address = None
     if address and address.startswith("ray://"):
         raise VenireError(
-            f"{address} is a Ray client address, which runs do not support",
+            f"{address} is the address of a Ray client, which venire does not support",
             remedy="start the run on a node of the cluster, with --ray-address auto",
         )
     if not address and "ray" not in sys.modules:
@@ -354,7 +354,7 @@ def _connect(ray: Any, address: str | None, folder: str | None, workers: int | N
         why = " ".join(str(error).split())[:300]
         raise VenireError(
             f"{where} cannot be used: {why}",
-            remedy="check ray status; the same versions of Python and Ray must be on every node",
+            remedy="check the output of `ray status`, and install the same versions of Python and Ray on every node",
         ) from None
 
 

@@ -150,12 +150,12 @@ def refuse_other_build(host: str, venire: str, prompts: str) -> None:
     here = build_identity()
     if venire != here[0]:
         raise VenireError(
-            f"on node {host}: venire is {venire}, here it is {here[0]}",
+            f"on node {host}: the version of venire is {venire}, but here it is {here[0]}",
             remedy="install the same version on every node, in the Python that Ray was started with",
         )
     if prompts != here[1]:
         raise VenireError(
-            f"on node {host}: its venire has other prompts than this one",
+            f"on node {host}: the prompts of venire differ from those on this machine",
             remedy="install the same venire on every node",
         )
 

@@ -47,8 +47,8 @@ async def run(brief: Brief, bench: Bench) -> Transcript:
 def _check(jury: Jury) -> None:
     if len(jury.seats) != 1:
         raise VenireError(
-            f"{jury.name}: {len(jury.seats)} seats would answer one question",
-            remedy="protocol: answer is for one system; let several judge with protocol: panel",
+            f"{jury.name}: protocol: answer is for one system, but the jury has {len(jury.seats)} seats",
+            remedy="keep one seat; to have several models judge, use protocol: panel",
         )
 
 

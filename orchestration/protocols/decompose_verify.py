@@ -225,13 +225,13 @@ def _require_able(seat: Seat) -> None:
     road, _, name = (seat.model or "").partition("/")
     if road == "lens" and name != "claims":
         raise VenireError(
-            f"{seat.model!r} counts words; it can neither list claims nor check them",
+            f"{seat.model!r} only counts words, so it can neither list claims nor check them",
             remedy="use lens/claims, or a language model",
         )
     if road == "recorded" and seat.extracts:
         raise VenireError(
-            f"{seat.model!r} is a record of checks; it cannot list claims",
-            remedy="name the file of claims: claims: {file: claims.jsonl}",
+            f"{seat.model!r} only repeats recorded checks, so it cannot list claims",
+            remedy="write claims: {file: claims.jsonl} in the jury file, with a file of claims",
         )
 
 

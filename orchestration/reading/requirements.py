@@ -46,7 +46,9 @@ class Requirement:
         name, sign, bound = found.groups()
         known = [*rubric.names, *rubric.reversed_names, *rubric.composites]
         if name not in known:
-            raise VenireError(f"{rubric.name} does not ask about {name!r}", remedy=nearest(name, known))
+            raise VenireError(
+                f"the rubric {rubric.name} does not ask about {name!r}", remedy=nearest(name, known)
+            )
         if sign == "==" and name in rubric.names and not rubric.scale_of(name).numeric:
             return cls(name, sign, bound)
         try:

@@ -80,7 +80,10 @@ def arrow(run: ExportedRun, out: TextIO) -> int:
 def _write(run: ExportedRun, out: TextIO, kind: Literal["parquet", "arrow"]) -> int:
     binary = getattr(out, "buffer", None)
     if binary is None:
-        raise VenireError(f"{kind.title()} cannot be printed", remedy=f"write it to a file: -o FILE.{kind}")
+        raise VenireError(
+            f"the format {kind} is binary and cannot be printed",
+            remedy=f"write the table to a file: -o FILE.{kind}",
+        )
     rows: list[dict[str, Any]] = []
     number = 0
     for verdict in run.verdicts():

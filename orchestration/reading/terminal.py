@@ -74,7 +74,9 @@ def show_case(
         every = list(verdicts(store, case=case))
         found = [(of, verdict) for of, verdict in every if arm in (None, of.name)]
         if not found:
-            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+            raise VenireError(
+                f"{store.name}: no case {case!r} in this run", remedy=nearest(case, store.case_ids())
+            )
         if store.redacted:
             console.print(
                 "this run was made with --redact: placeholders were stored instead of the texts of cases and jurors"
@@ -142,7 +144,9 @@ def export_run(
     try:
         _known_arm(store, arm)
         if case is not None and store.case(case) is None:
-            raise VenireError(f"{store.name}: no case {case!r} in it", remedy=nearest(case, store.case_ids()))
+            raise VenireError(
+                f"{store.name}: no case {case!r} in this run", remedy=nearest(case, store.case_ids())
+            )
         _refuse_sealed(store, case)
         run = ExportedRun(
             store, case=case, arm=arm, count=count, picked=picked, ratings=ratings, prompts=prompts
@@ -170,8 +174,8 @@ def _known_case(store: Store, case: str) -> str:
 def _refuse_sealed(store: Store, case: str | None) -> None:
     if case in sealed_cases(store):
         raise VenireError(
-            f"{case}: a person who holds a seat has yet to vote blind, and votes are hidden until then",
-            remedy=f"see who is asked: venire status {quote(store.name)}",
+            f"{case}: a person on the jury has not cast the first, blind vote yet; until then, votes are hidden",
+            remedy=f"to see who has not voted, run: venire status {quote(store.name)}",
         )
 
 

@@ -103,11 +103,14 @@ def read_transcripts(path: Path) -> list[SavedDeliberation]:
 
 def _deliberation(place: str, document: dict[str, Any]) -> SavedDeliberation:
     if document.get("format") != FORMAT:
-        raise InvalidFile(f"{place}: no {FORMAT}", remedy=f'write "format": "{FORMAT}"; {_SCHEMA}')
+        raise InvalidFile(
+            f"{place}: this is not a transcript in the format {FORMAT}",
+            remedy=f'write "format": "{FORMAT}"; {_SCHEMA}',
+        )
     if document.get("version") != VERSION:
         raise InvalidFile(
             f"{place}: version {document.get('version')!r}, but this venire reads version {VERSION}",
-            remedy="update venire, or export it again",
+            remedy="update venire, or export the transcript again",
         )
     try:
         saved = SavedDeliberation.model_validate(document)
@@ -122,7 +125,7 @@ def _deliberation(place: str, document: dict[str, Any]) -> SavedDeliberation:
         raise InvalidFile(f"{place}: {error.problem}", remedy=error.remedy) from None
     if case.id != saved.transcript.case:
         raise InvalidFile(
-            f"{place}: the transcript belongs to the case {saved.transcript.case!r}, but the case is {case.id!r}",
+            f"{place}: the transcript names the case {saved.transcript.case!r}, but the case beside it has the id {case.id!r}",
             remedy="give both the same id",
         )
     _check_entries(place, saved.transcript, Rubric.model_validate(manifest["rubric"]))
@@ -155,14 +158,14 @@ def _check_entries(place: str, transcript: Transcript, rubric: Rubric) -> None:
 def _check_vote(place: str, attribute: str, value: Any, rubric: Rubric) -> None:
     if attribute not in rubric.names:
         raise InvalidFile(
-            f"{place} votes on {attribute!r}, which the rubric {rubric.name!r} does not ask",
-            remedy=f"it asks {', '.join(rubric.names)}",
+            f"{place} votes on {attribute!r}, which is not an attribute of the rubric {rubric.name!r}",
+            remedy=f"use one of {', '.join(rubric.names)}",
         )
     try:
         TypeAdapter(Legal.of(rubric, attribute).score).validate_python(value)
     except ValidationError:
         raise InvalidFile(
-            f"{place} gives {attribute} {value!r}, which is not on its scale",
+            f"{place} gives {attribute} the value {value!r}, which is not on its scale",
             remedy="correct the vote, or the rubric",
         ) from None
 
@@ -174,12 +177,15 @@ def save_run(deliberations: Sequence[SavedDeliberation], run: Path) -> None:
         VenireError: There is a run already, or one arm heard a case twice.
     """
     if run_exists(run):
-        raise VenireError(f"{run}: a run exists there already", remedy="name a new one with -o")
+        raise VenireError(f"{run}: there is already a run here", remedy="name a new directory with -o")
     heard: set[tuple[str, str]] = set()
     for saved in deliberations:
         key = (saved.transcript.arm, saved.transcript.case)
         if key in heard:
-            raise VenireError(f"{key[0]} heard the case {key[1]!r} twice", remedy="import them into two runs")
+            raise VenireError(
+                f"{key[0]} judged the case {key[1]!r} twice",
+                remedy="import the two deliberations into two runs",
+            )
         heard.add(key)
     asyncio.run(_save(deliberations, run))
 

@@ -118,7 +118,7 @@ def no_run(
     place: object, *, remedy: str = "give the directory that was named with -o when venire run made the run"
 ) -> NoRun:
     """The error that names the place."""
-    return NoRun(f"{place}: there is no run", remedy=remedy)
+    return NoRun(f"{place}: there is no run here", remedy=remedy)
 
 
 def create_missing_tables(database: Database) -> None:
@@ -132,8 +132,8 @@ def layout_version(database: Database) -> int:
     version = database.version()
     if version not in (0, LAYOUT):
         raise VenireError(
-            f"{database.name}: the record has layout version {version}; this venire reads version {LAYOUT}",
-            remedy="read it with the version of venire that made it, or run its cases again in a new directory",
+            f"{database.name}: the run's record has version {version}, but this venire reads version {LAYOUT}",
+            remedy="read the run with the version of venire that made it, or run its cases again in a new directory",
         )
     return version
 

@@ -44,7 +44,7 @@ def merge_runs(runs: Sequence[Location], output: Location) -> MergedRun:
     Cases stand in the order of the runs. Raises VenireError where two arms of one name were not made alike; it says what differs.
     """
     if run_exists(output):
-        raise VenireError(f"{output}: a run exists there already", remedy="name a new one with -o")
+        raise VenireError(f"{output}: there is already a run here", remedy="name a new directory with -o")
     sources: list[Database] = []
     try:
         for run in runs:
@@ -79,7 +79,7 @@ def _shared_facts(sources: Sequence[Database]) -> dict[str, str]:
     for source, said in zip(sources, facts, strict=True):
         if said != facts[0] or set(said) - {"redacted"}:
             raise VenireError(
-                f"{source.name} is not of the same kind as {sources[0].name}: {', '.join(said) or 'not redacted'}",
+                f"{source.name} cannot be merged with {sources[0].name}, because they are of different kinds ({source.name}: {', '.join(said) or 'not redacted'})",
                 remedy="merge runs that are all redacted or all not redacted, and leave out replays",
             )
     manifests: dict[str, tuple[str, dict[str, object], str]] = {}
@@ -90,7 +90,7 @@ def _shared_facts(sources: Sequence[Database]) -> dict[str, str]:
             if known != fingerprint:
                 changes = "; ".join(manifest_changes(before, parts)) or "its manifest"
                 raise VenireError(
-                    f"{name} was not the same in {where} and {source.name}: {changes}",
+                    f"the jury {name} was not the same in {where} and {source.name}: {changes}",
                     remedy="merge only runs with the same rubric, jury and seed; or give the jury of one run another name, and repeat that run",
                 )
     return facts[0]

@@ -189,7 +189,7 @@ class PostgresDatabase:
         }
         if tables and "schema_version" not in tables:
             raise VenireError(
-                f"{self.name}: the schema {run!r} is not empty, and not a run",
+                f"{self.name}: the schema {run!r} is not empty, and holds no run",
                 remedy="name another run with ?run=NAME",
             )
 
@@ -244,8 +244,8 @@ class ReconnectingSession:
                     if not _passing(error):
                         self._undo()
                         raise VenireError(
-                            f"{self._address.shown}: the database refused: {why}",
-                            remedy="correct what it names, and run again: everything committed before is kept",
+                            f"{self._address.shown}: the database returned an error: {why}",
+                            remedy="correct the cause, and run again: everything that was saved before is kept",
                         ) from None
                 except _GONE as error:
                     why = str(error) or type(error).__name__
@@ -254,7 +254,7 @@ class ReconnectingSession:
                     raise VenireError(
                         f"{self._address.shown}: the database cannot be reached: {why}",
                         remedy=files_remedy(
-                            "start it or correct the address, and run again: everything committed before is kept"
+                            "start it or correct the address, and run again: everything that was saved before is kept"
                         ),
                     )
                 time.sleep(pause)
@@ -388,17 +388,20 @@ def address(url: str) -> Address:
         port, host = parts.port, parts.hostname
     except ValueError:
         raise VenireError(
-            f"{shown}: not an address", remedy="write postgresql://USER@HOST:PORT/DATABASE?run=NAME"
+            f"{shown}: this is not an address of a database",
+            remedy="write postgresql://USER@HOST:PORT/DATABASE?run=NAME",
         ) from None
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if unknown := sorted(query.keys() - _KNOWN):
         raise VenireError(
-            f"{shown}: {unknown[0]!r} is not known here", remedy=f"choose from {', '.join(sorted(_KNOWN))}"
+            f"{shown}: {unknown[0]!r} is not a known option of the address",
+            remedy=f"choose from {', '.join(sorted(_KNOWN))}",
         )
     run = query.get("run", DEFAULT_RUN)
     if not _RUN.fullmatch(run):
         raise VenireError(
-            f"{shown}: {run!r} cannot name a run", remedy="use small letters, digits and _, as in ?run=monday"
+            f"{shown}: {run!r} cannot be the name of a run",
+            remedy="use small letters, digits and _, as in ?run=monday",
         )
     user = unquote(parts.username or "") or os.environ.get("PGUSER") or getpass.getuser()
     host = query.get("host") or host or os.environ.get("PGHOST") or "localhost"
@@ -422,7 +425,7 @@ def _ssl(mode: str, shown: str) -> bool | ssl.SSLContext | None:
         return context
     if mode not in _SSL:
         raise VenireError(
-            f"{shown}: {mode!r} is no value of sslmode",
+            f"{shown}: {mode!r} is not a value of sslmode",
             remedy=f"choose one of {', '.join(_SSL)}, verify-ca, verify-full",
         )
     return _SSL[mode]

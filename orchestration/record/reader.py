@@ -265,7 +265,7 @@ class Reader:
         except ValidationError:
             raise VenireError(
                 f"{self.name}: the record is damaged: a stored {model.__name__.lower()} cannot be read",
-                remedy="restore it from a copy, or run its cases again in a new directory",
+                remedy="restore the run from a copy, or run its cases again in a new directory",
             ) from None
 
     # Progress

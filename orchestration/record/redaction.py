@@ -149,8 +149,8 @@ def unseal(sealed: str, key: str) -> str:
         words = _cipher(key).decrypt(raw[:_NONCE], raw[_NONCE:], address_of(key).encode())
     except (InvalidTag, ValueError):
         raise VenireError(
-            "the record is damaged: a sealed reply was altered or moved",
-            remedy="restore it from a copy, or run its cases again in a new directory",
+            "the record is damaged: an encrypted reply was altered or moved",
+            remedy="restore the run from a copy, or run its cases again in a new directory",
         ) from None
     return words.decode("utf-8", "surrogatepass")
 

@@ -60,7 +60,7 @@ class SqliteDatabase:
             raise VenireError(
                 f"{self.name}: the record cannot be locked: {_reason(error)}",
                 remedy=files_remedy(
-                    "copy the run to a directory that can be written, and name that one", error
+                    "copy the run to a directory that can be written, and name the copy", error
                 ),
             ) from None
         until = time.monotonic() + _PATIENCE
@@ -151,8 +151,8 @@ class SqliteDatabase:
                 raise
         if _has_content(self._folder / f"{FILE}-wal"):
             raise VenireError(
-                f"{self.name}: the run was not closed, and its last part cannot be read from a read-only directory",
-                remedy="copy the whole directory to one that can be written, and name that one",
+                f"{self.name}: the run was not closed, and its last part cannot be read because the directory is read-only",
+                remedy="copy the whole directory to a place that can be written, and name the copy",
             )
         return self._connection("?mode=ro&immutable=1")
 
@@ -160,12 +160,12 @@ class SqliteDatabase:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
             return VenireError(
                 f"{self.name}: the record is damaged: {error}",
-                remedy=f"restore it from a copy; `sqlite3 {FILE} .recover` may save part of it, the rest is lost",
+                remedy=f"restore the run from a copy; without a copy, `sqlite3 {FILE} .recover` may save a part",
             )
         return VenireError(
             f"{self.name}: the record cannot be {done}: {_reason(error)}",
             remedy=files_remedy(
-                "free some space or repair the disk, and run again: everything committed before is kept"
+                "free some space or repair the disk, and run again: everything that was saved before is kept"
             ),
         )
 
@@ -180,9 +180,11 @@ def remove_record(folder: Path) -> None:
 
 def _prepare(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise VenireError(f"{folder}: is a file", remedy="name a directory for the run")
+        raise VenireError(f"{folder}: this is a file, not a directory", remedy="name a directory for the run")
     if folder.is_dir() and not (folder / FILE).exists() and any(p.name != _LOCK for p in folder.iterdir()):
-        raise VenireError(f"{folder}: not empty, and not a run", remedy="name a new directory")
+        raise VenireError(
+            f"{folder}: the directory is not empty, and holds no run", remedy="name a new directory"
+        )
     try:
         if not (folder / FILE).exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -191,8 +193,8 @@ def _prepare(folder: Path) -> None:
         os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT, FILE_MODE))
     except OSError as error:
         raise VenireError(
-            f"{folder}: cannot be created: {_reason(error)}",
-            remedy=files_remedy("name a directory that can be written", error),
+            f"{folder}: the directory cannot be created: {_reason(error)}",
+            remedy=files_remedy("choose a directory that can be written", error),
         ) from None
 
 

@@ -327,7 +327,7 @@ def _begin_redacted(database: Database) -> None:
         return
     if database.rows("SELECT 1 FROM sittings LIMIT 1"):
         raise VenireError(
-            f"{database.name}: this run was started without --redact, so it already holds words",
+            f"{database.name}: this run was started without --redact, so it already holds texts",
             remedy="name a new run for --redact, and delete this one if it must not be kept",
         )
     database.commit([(_ADD_FACT, ("redacted", redaction.SEALING))])
@@ -338,8 +338,8 @@ def _is_redacted(database: Database) -> bool:
     sealing = database.rows(_SEALING)
     if sealing and sealing[0][0] != redaction.SEALING:
         raise VenireError(
-            f"{database.name}: the replies of this redacted run are not sealed by {redaction.SEALING}",
-            remedy="read it with the version of venire that made it, or run its cases again with --redact in a new directory",
+            f"{database.name}: the replies of this redacted run are not encrypted by {redaction.SEALING}",
+            remedy="read the run with the version of venire that made it, or run its cases again with --redact in a new directory",
         )
     return bool(sealing)
 

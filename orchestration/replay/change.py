@@ -33,7 +33,7 @@ class SeatChange(NamedTuple):
         what, colon, name = rest.partition(":")
         if not (equals and colon and name) or what not in ("persona", "model"):
             raise VenireError(
-                f"{text!r} changes nothing about a seat", remedy="write SEAT=persona:NAME or SEAT=model:MODEL"
+                f"{text!r} is not a change of a seat", remedy="write SEAT=persona:NAME or SEAT=model:MODEL"
             )
         return cls(seat, "persona" if what == "persona" else "model", name)
 
@@ -114,7 +114,9 @@ def parse_limits(written: Sequence[str]) -> dict[str, float | None]:
         try:
             number = None if value == "none" else float(value)
         except ValueError:
-            raise VenireError(f"{part!r} is not a limit", remedy="write it as max_rounds=1") from None
+            raise VenireError(
+                f"{part!r} is not a limit", remedy="write a limit as NAME=VALUE, for example max_rounds=1"
+            ) from None
         limits[name] = int(number) if number is not None and number.is_integer() else number
     return limits
 
@@ -155,7 +157,7 @@ def changed_jury(jury: Jury, change: Change) -> Jury:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise VenireError(
             f"{jury.name}, {change}: {where}: {problem}" if where else f"{jury.name}, {change}: {problem}",
-            remedy=remedy or "change something else, or less",
+            remedy=remedy or "choose another change",
         ) from None
 
 
@@ -163,31 +165,36 @@ def _refuse_impossible(jury: Jury, change: Change) -> None:
     gone = {*change.without, *change.leaving}
     for name in {*gone, *(each.seat for each in change.seats), *(change.advocates or ())}:
         if name not in jury.seat_names:
-            raise VenireError(f"{jury.name} has no seat {name!r}", remedy=nearest(name, jury.seat_names))
+            raise VenireError(
+                f"the jury {jury.name} has no seat {name!r}", remedy=nearest(name, jury.seat_names)
+            )
     if not set(jury.seat_names) - gone:
-        raise VenireError(f"{jury.name}, {change}: no juror is left", remedy="leave a seat on the jury")
+        raise VenireError(f"{jury.name}, {change}: no juror would be left", remedy="keep at least one juror")
     if change.leaving and change.from_round < 2:
         raise VenireError(
-            f"{change.leaving[0]} cannot leave before its first vote",
-            remedy="say when it leaves (--from-round 2), or remove it with --without",
+            f"{change.leaving[0]} cannot leave the jury before its first vote",
+            remedy="give the round in which it leaves (--from-round 2), or remove it from the start with --without",
         )
     if change.from_round > 1 and change.limits:
         raise VenireError(
-            "a limit holds for a whole deliberation",
+            "a limit applies to the whole deliberation, so it cannot be changed from a later round on",
             remedy="leave out --from-round, or change something else",
         )
     if change.from_round > 1 and jury.protocol.startswith("magentic"):
         raise VenireError(
-            f"the orchestrator of {jury.protocol} keeps one conversation, so it can only be replayed as a whole",
+            f"the orchestrator of {jury.protocol} keeps one long conversation, so a deliberation can only be replayed as a whole",
             remedy="leave out --from-round",
         )
     if change.advocates is not None and jury.protocol != "debate":
-        raise VenireError(f"{jury.name} holds no debate", remedy="leave out --advocates")
+        raise VenireError(
+            f"--advocates is for debates, but the protocol of {jury.name} is {jury.protocol}",
+            remedy="leave out --advocates",
+        )
     lost = gone & set(_by_side(jury)) if jury.protocol == "debate" else set()
     if lost and (change.advocates is None or gone & set(change.advocates) or change.from_round > 1):
         raise VenireError(
-            f"without its advocate {', '.join(sorted(lost))} it would be another debate",
-            remedy="name two seats that stay and argue from the start: --advocates HIGH LOW",
+            f"{', '.join(sorted(lost))} argues in the debate and cannot be removed without a replacement",
+            remedy="name two remaining jurors who argue from the start: --advocates HIGH LOW",
         )
 
 

@@ -136,7 +136,7 @@ def _refuse_sameness(arm: Arm, draws: int) -> None:
         )
         if why:
             raise VenireError(
-                f"{arm.name}: the {draws} draws of seat {seat.name} would all be equal: {why}",
+                f"{arm.name}: all {draws} repeats of each question to {seat.name} would get the same answer: {why}",
                 remedy="give --draws 1, or run the jury at a temperature above 0 and without a seed",
             )
 
@@ -266,8 +266,8 @@ def controlled_arms(parent: Parent, draws: int, who: bool) -> list[ControlledArm
     ]
     if not revised:
         raise VenireError(
-            f"{parent.store.name}: no juror revised a vote in it, except when told what to argue",
-            remedy="run a protocol in which jurors revise, such as orchestrated or delphi",
+            f"{parent.store.name}: no juror revised a vote in this run (except when told what to argue), so there is nothing to control",
+            remedy="use a run of a protocol in which jurors revise their votes, such as orchestrated or delphi",
         )
     return [ControlledArm.of(arm, draws, who) for arm in revised]
 

@@ -98,7 +98,7 @@ class Parent:
         try:
             if self.store.redacted:
                 raise VenireError(
-                    f"{self.store.name}: a redacted run holds no words to replay",
+                    f"{self.store.name}: a redacted run does not hold the texts that a replay needs",
                     remedy="replay a run that was made without --redact",
                 )
             self.arms = self._arms()
@@ -147,7 +147,10 @@ class Parent:
                 for name in arm.jury.seat_names
             ]
             if not struck:
-                raise VenireError("every arm has a single seat", remedy="replay a jury of two seats or more")
+                raise VenireError(
+                    "no juror can be removed, because every arm has only one",
+                    remedy="replay a jury with two jurors or more",
+                )
             return [ReplayedArm.of(arm, change) for arm, change in struck]
         found = [
             ReplayedArm.of(arm, change)
@@ -159,7 +162,7 @@ class Parent:
             # Says which seat it is that nobody has.
             ReplayedArm.of(max(chosen, key=lambda arm: len(arm.jury.seats)), self.session.changes[0])
             raise VenireError(
-                f"{self.session.changes[0]}: no arm has an orchestrator in {self.store.name}",
+                f"{self.session.changes[0]}: no arm of {self.store.name} has an orchestrator",
                 remedy="leave out --orchestrator",
             )
         return found
@@ -186,7 +189,7 @@ class Parent:
         first = next(iter(rubrics.values()))
         if other := next((name for name, rubric in rubrics.items() if rubric != first), None):
             raise VenireError(
-                f"{other} was judged with another rubric", remedy=f"replay it by itself: --arm {other}"
+                f"{other} was judged with another rubric", remedy=f"replay this arm separately: --arm {other}"
             )
         return first
 
@@ -200,11 +203,14 @@ class Parent:
         for case in self.session.cases:
             if case not in complete:
                 raise VenireError(
-                    f"{self.store.name}: no case {case!r} was heard in it", remedy=nearest(case, complete)
+                    f"{self.store.name}: no case {case!r} was judged in this run",
+                    remedy=nearest(case, complete),
                 )
         chosen = [case for case in complete if case in self.session.cases or not self.session.cases]
         if not chosen:
-            raise VenireError(f"{self.store.name}: no case was heard in it", remedy="run its cases first")
+            raise VenireError(
+                f"{self.store.name}: no case was judged in this run", remedy="run the cases first"
+            )
         stored = map(self.store.case, chosen)
         return [case for case in stored if case is not None]
 
@@ -231,11 +237,11 @@ def _refuse_strange_child(session: ReplaySession, parent: Store) -> None:
     if known is None:
         raise VenireError(
             f"{child.name}: this run is not a replay",
-            remedy="name a new directory with -o: a replay is a run of its own",
+            remedy="name a new directory with -o, because a replay is a run of its own",
         )
     if json.loads(known)["run"] != parent_name(session):
         raise VenireError(
-            f"{child.name}: this is a replay of {json.loads(known)['run']}",
+            f"{child.name}: this run is a replay of {json.loads(known)['run']}",
             remedy="name a new directory with -o",
         )
 
@@ -399,7 +405,7 @@ async def hear_changed(case: Case, rubric: Rubric, replayed: ReplayedArm, court:
         transcript = await way.run(brief(case, rubric), bench)
     if bench.unchanged and transcript.rounds >= change.from_round:
         raise VenireError(
-            f"{jury.protocol} does not record when a round begins, so it can only be replayed as a whole",
+            f"{jury.protocol} does not record when a round begins, so a deliberation can only be replayed as a whole",
             remedy="leave out --from-round",
         )
     return transcript

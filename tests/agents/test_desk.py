@@ -275,9 +275,9 @@ def test_of_a_pair_only_the_outputs_change_places(tmp_path: Path) -> None:
 
 
 def test_a_seat_without_a_name_or_a_desk_is_refused(case: Case, rubric: Rubric) -> None:
-    with pytest.raises(VenireError, match="names no person"):
+    with pytest.raises(VenireError, match="lacks the name of a person"):
         connect(ModelSettings(model="person/"))
-    with pytest.raises(VenireError, match="cannot ask a person"):
+    with pytest.raises(VenireError, match="cannot ask people"):
         asyncio.run(connect(SETTINGS).complete(request_of(subject_of(case, rubric))))
     with pytest.raises(ModelFailure, match="can only fill in"):
         asyncio.run(connect(SETTINGS).complete(request_of(subject_of(case, rubric, kind="verification"))))

@@ -178,7 +178,7 @@ def test_a_web_page_is_no_model_server(model: str, monkeypatch: pytest.MonkeyPat
         threading.Thread(target=site.serve_forever, daemon=True).start()
         error = refusal(at(f"http://127.0.0.1:{site.server_port}/v1", model))
         site.shutdown()
-    assert "shows a web page" in error.problem
+    assert "returns a web page" in error.problem
 
 
 def test_a_list_that_repeats_the_key_is_not_quoted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def test_a_list_that_repeats_the_key_is_not_quoted_with_it(monkeypatch: pytest.M
 def test_a_server_that_wants_a_key_where_none_is_named() -> None:
     with ProviderServer(ANSWERS, models=["a"], key="right") as server:
         error = refusal(at(server.url))
-    assert "wants a key" in error.problem
+    assert "requires a key" in error.problem
     assert "api_key_env" in error.remedy
 
 
@@ -328,7 +328,7 @@ def test_a_provider_that_nobody_knows(model: str) -> None:
 
 def test_every_problem_is_counted_and_each_model_is_asked_once() -> None:
     error = refusal(ModelSettings(model="oppenai/x"), ModelSettings(model="antropic/y"))
-    assert "(and 1 more like it)" in error.problem
+    assert "(and 1 more problems like this)" in error.problem
 
     asked: list[Call] = []
     with ProviderServer(lambda call: asked.append(call) or "yes", models=["x"], strict=False) as server:

@@ -112,7 +112,7 @@ def test_a_free_model_is_free_but_uncounted_tokens_are_not() -> None:
         ("server/a: {prompt: 1}", "completion"),
         ("server/a: {promt: 1, completion: 1}", "promt"),
         ("server/a: 3", "server/a"),
-        ("[1]", "expected keys"),
+        ("[1]", "must have keys"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, problem: str) -> None:

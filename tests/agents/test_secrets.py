@@ -110,7 +110,7 @@ def test_an_address_is_refused_of_which_a_library_would_make_another(
         seats = seats_by(prefix, address, "a", tmp_path)
         jury = Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats})
 
-        with pytest.raises(VenireError, match=r"an address with a (query|username)") as refused:
+        with pytest.raises(VenireError, match=r"an address that has a (query|username)") as refused:
             deliberate_sync(case, rubric, jury)
 
         assert "CANARY" not in str(refused.value)

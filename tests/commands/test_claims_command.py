@@ -191,7 +191,7 @@ def test_the_threshold_is_reported_inside_and_out_of_fold(folder: Path) -> None:
         (("claims", "nowhere"), "nowhere"),
         (("claims", "import", "human.csv"), "'text' is missing"),
         (("threshold", "run", "--human", "human.csv", "--score", "suport"), "no score named 'suport'"),
-        (("threshold", "run", "--human", "human.csv", "--score", "f1", "--costs", "1"), "is not two costs"),
+        (("threshold", "run", "--human", "human.csv", "--score", "f1", "--costs", "1"), "needs two numbers"),
     ],
 )
 def test_a_mistake_is_two_lines_and_exit_status_2(

@@ -31,7 +31,7 @@ def test_a_run_and_a_table_of_ratings_have_severities(folder: Path) -> None:
         folder / "apart.csv", index=False
     )
     apart = venire("facets", "apart.csv", cwd=folder)
-    assert apart.returncode == 2 and "2 sets that share no case" in apart.stderr
+    assert apart.returncode == 2 and "2 sets that have no case in common" in apart.stderr
 
 
 def test_a_dstudy_and_a_fair_count(folder: Path) -> None:

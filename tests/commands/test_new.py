@@ -54,7 +54,7 @@ def test_a_sheet_is_chosen_by_name_and_otherwise_the_first_is_read_and_named(tmp
     assert "--sheet" not in second.stderr
     assert [case.output for case in load_cases(tmp_path / "b" / "cases.csv")] == ["Étude."]
     assert "its sheets: First, Second" in str(third.exception)
-    assert "no workbook is given" in str(none.exception)
+    assert "no workbook was given" in str(none.exception)
 
 
 def test_a_sheet_with_ratings_becomes_a_study_that_can_be_planned(tmp_path: Path, sheet: Path) -> None:
@@ -159,7 +159,7 @@ def test_rows_with_one_text_and_no_ratings_are_cases_of_their_own(tmp_path: Path
     ("arguments", "problem"),
     [
         (("--from", "no.csv"), "no.csv"),
-        (("--from", "empty.csv"), "no rows in it"),
+        (("--from", "empty.csv"), "the sheet has no rows"),
         (("--from", "twice.csv"), "different texts"),
         (("--from", "good.csv", "--column", "group=Nothing"), "no column named 'Nothing'"),
         (("--from", "good.csv", "--column", "gruop=id"), "no role named 'gruop'"),

@@ -120,7 +120,7 @@ SHEETS = {
     "notes behind the scores": Sheet(rows("id|summary|accurate|notes", *(f"{n}|TEXT|{n}|This one took me some time." for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "notes     kept"),
     "a reviewer's notes": Sheet(rows("id|reviewer notes|summary|accurate", *(f"{n}|This one took me some time.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "reviewer notes  kept"),
     "a text without a name that tells": Sheet(rows("id|Bescheid|summary|accurate", *(f"{n}|Something long that was written by an office.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "'Bescheid' stands before the judged text and is taken as its source"),
-    "a text without a name that tells, behind": Sheet(rows("id|summary|Bescheid|accurate", *(f"{n}|TEXT|Something long that was written by an office.|{n}" for n in (1, 2, 3))), asks="'Bescheid' may be the source"),
+    "a text without a name that tells, behind": Sheet(rows("id|summary|Bescheid|accurate", *(f"{n}|TEXT|Something long that was written by an office.|{n}" for n in (1, 2, 3))), asks="'Bescheid' could be the source"),
     "a letter and another version": Sheet(rows("id|letter|plain version|clear", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), 3, "clear", "rater-1", 3, "letter         source"),
     "two letters": Sheet(rows("id|first letter|second letter|clear", *(f"{n}|TEXT|TEXT|{n}" for n in (1, 2, 3))), asks="'first letter' or 'second letter'"),
     "answers and their references": Sheet(rows("id|reference answer|model answer|accurate", *(f"{n}|What a teacher would have said.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "reference answer  reference"),
@@ -195,7 +195,7 @@ SHEETS = {
     "systems told by the rows": Sheet(f"item,kind,answer,fluent\n1,x,{A},4\n1,y,{B},3\n2,x,{C},2\n2,y,{A} {B},5\n".replace(f"{A} {B}", C + "0"), 4, "fluent", "rater-1", 4, "several texts share an id but differ in 'kind'"),
     "percent behind the name": Sheet(rows("id|summary|Mark (%)", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), 3, "mark", "rater-1", 3),
     "a slider without a name that tells": Sheet(rows("id|summary|DA", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), asks="'DA' seems to hold scores"),
-    "a doctor's and a machine's": Sheet(rows("id|transcript|doctor_note|ai_note|quality", *(f"{n}|What was said in the room.|What the doctor wrote down in the evening of that day.|TEXT|{n}" for n in (1, 2, 3))), asks="'doctor_note' may be the source"),
+    "a doctor's and a machine's": Sheet(rows("id|transcript|doctor_note|ai_note|quality", *(f"{n}|What was said in the room.|What the doctor wrote down in the evening of that day.|TEXT|{n}" for n in (1, 2, 3))), asks="'doctor_note' could be the source"),
     "a person's and a machine's": Sheet(rows("id|transcript|human_note|ai_note|quality", *(f"{n}|What was said in the room.|What a person wrote down.|TEXT|{n}" for n in (1, 2, 3))), 3, "quality", "rater-1", 3, "human_note  reference"),
     "addresses of raters": Sheet(rows("Stempel|Adresse der Person|Fall|Zusammenfassung|Wie klar?", "1.5.|a@x.org|1|TEXT|4", "2.5.|b@x.org|2|TEXT|3", "3.5.|a@x.org|3|TEXT|5"), 3, "wie_klar", "a@x.org b@x.org", 3),
     "raters by underscore": Sheet(rows("id|user_input|bot_response|Rater_A|Rater_B", *(f"{n}|What to do with a fever?|TEXT|{n}|{n}" for n in (1, 2, 5))), 3, "overall_quality", "Rater_A Rater_B", 6, "user_input       question"),
@@ -286,7 +286,7 @@ def test_every_form_of_ratings_is_recognised(tmp_path: Path, text: str, people: 
 def test_a_file_that_may_be_both_forms_is_asked_about(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("case,rater,attribute,value\na,Ana,3,4\n")
 
-    with pytest.raises(InvalidFile, match="could be two attributes"):
+    with pytest.raises(InvalidFile, match="are two attributes, or one attribute"):
         list(read_ratings(tmp_path / "r.csv"))
 
 

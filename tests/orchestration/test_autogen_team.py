@@ -112,8 +112,8 @@ def test_an_agent_that_fails_abstains(rubric: Rubric, case: Case, wards: Any, na
 @pytest.mark.parametrize(
     ("model", "problem"),
     [
-        ("autogen/wards", "names no agent"),
-        ("autogen/wards:nobody", "is not there"),
+        ("autogen/wards", "does not say which agent to use"),
+        ("autogen/wards:nobody", "was not found"),
         ("autogen/wards:agent", "is not a function"),
         ("autogen/no_such_ward:nurse", "no module named 'no_such_ward'"),
     ],

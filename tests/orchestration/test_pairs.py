@@ -423,7 +423,10 @@ def test_the_command_makes_pairs_of_a_file_and_asks_scores_of_them(tmp_path: Pat
     assert [each["attribute"] for each in comparisons] == list(load_rubric("clinical-note").names)
     assert all(each["comparisons"] == 4 and set(each["systems"]) == {"x", "y", "z"} for each in comparisons)
     lone = told("--rubric", "preference", "--against", "x", "-o", str(tmp_path / "other"))
-    assert isinstance(lone.exception, VenireError) and "--against is for pairs" in lone.exception.problem
+    assert (
+        isinstance(lone.exception, VenireError)
+        and "--against works only with --pairs" in lone.exception.problem
+    )
 
 
 def test_a_rubric_of_scores_can_be_asked_of_pairs() -> None:

@@ -127,7 +127,7 @@ PAID, FREE = "openai/no-such-model", "lens/length"
         ({"model": FREE}, {}, {"max_usd": 1}, Budget(), ""),
         ({"model": FREE, "alternates": [PAID]}, {}, {"max_usd": 1}, Budget(), PAID),
         ({"model": "scripted"}, {"model": PAID}, {"max_usd": 1}, Budget(), PAID),
-        ({"model": "person/ann"}, {}, {}, Budget(), "cannot ask a person"),
+        ({"model": "person/ann"}, {}, {}, Budget(), "cannot ask people"),
         ({"model": "scripted"}, {"model": FREE}, {}, Budget(), "cannot be the orchestrator"),
         ({"model": "scripted"}, {}, {}, Budget(), ""),
     ],

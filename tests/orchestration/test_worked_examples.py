@@ -108,7 +108,7 @@ def test_no_example_is_of_a_scored_cases_group(tmp_path: Path, rubric: Rubric) -
     assert "EXAMPLE-3" in told
     assert "EXAMPLE-4" in told
     both = ScoredCases.of([Case(id="x", output="text", group="p1"), Case(id="e3", output="text")])
-    with pytest.raises(VenireError, match="1 labelled cases that are neither scored"):
+    with pytest.raises(VenireError, match="1 labelled cases that are neither judged"):
         worked_examples(shots, rubric, both)
 
 
@@ -121,7 +121,7 @@ def test_named_examples_are_shown_in_order_and_never_scored_ones(tmp_path: Path,
     told = worked_examples(shots, rubric, ScoredCases())
 
     assert told.index("EXAMPLE-4") < told.index("EXAMPLE-3")
-    with pytest.raises(VenireError, match="'e3' is among the cases that are scored"):
+    with pytest.raises(VenireError, match="'e3' is one of the cases to be judged"):
         worked_examples(shots, rubric, ScoredCases.of([Case(id="e3", output="text")]))
 
 

@@ -116,7 +116,7 @@ def test_an_alternate_elsewhere_has_neither_the_address_nor_the_key_of_the_seats
 def test_a_person_is_waited_for_as_long_as_it_says(wait: str, seconds: float) -> None:
     assert ModelSettings(model="person/ann", wait=wait).wait_seconds == seconds
     assert ModelSettings(model="person/ann").wait_seconds is None
-    with pytest.raises(ValidationError, match="for persons only"):
+    with pytest.raises(ValidationError, match="only a person's seat can have wait"):
         ModelSettings(model="server/m", wait=wait)
 
 
@@ -151,7 +151,7 @@ def test_a_deliberation_that_nothing_ends_is_refused(limits: dict[str, Any], end
 )
 def test_a_quorum_can_be_no_more_than_the_votes_that_can_be_cast(fields: dict[str, Any], votes: int) -> None:
     assert seats_of(SAME, SAME, quorum=votes, **fields).quorum == votes
-    with pytest.raises(ValidationError, match=f"only {votes} can be cast"):
+    with pytest.raises(ValidationError, match=f"only {votes} votes can be cast"):
         seats_of(SAME, SAME, quorum=votes + 1, **fields)
 
 
@@ -159,10 +159,10 @@ def test_a_quorum_can_be_no_more_than_the_votes_that_can_be_cast(fields: dict[st
     ("fields", "problem"),
     [
         ({"seats": [{"name": "a"}, {"name": "a"}]}, "two seats are named"),
-        ({"seats": [{"name": "orchestrator"}]}, "not a juror's name"),
-        ({"seats": [{"name": "clerk"}]}, "not a juror's name"),
+        ({"seats": [{"name": "orchestrator"}]}, "cannot be the name of a juror"),
+        ({"seats": [{"name": "clerk"}]}, "cannot be the name of a juror"),
         ({"weights": {"z": 1}}, "no seat named 'z'"),
-        ({"debate": {"high": "a", "low": "a"}}, "cannot argue both sides"),
+        ({"debate": {"high": "a", "low": "a"}}, "cannot argue for both sides"),
         ({"debate": {"high": "a", "low": "z"}}, "no seat named 'z'"),
         ({"escalate_to": "people"}, "every case"),
         ({"count": "best"}, "no counting rule named"),
@@ -184,12 +184,12 @@ def test_a_jury_that_cannot_sit_is_refused(fields: dict[str, Any], problem: str)
         ({"params": {"extra_headers": {}}}, "cannot be set"),
         ({"params": {"authorization": "k"}}, "cannot be set"),
         ({"params": {"temperature": 1}}, "cannot be set"),
-        ({"api_key_env": "sk-12345"}, "not the name of a variable"),
-        ({"api_key_env": "MY KEY"}, "not the name of a variable"),
+        ({"api_key_env": "sk-12345"}, "not the name of an environment variable"),
+        ({"api_key_env": "MY KEY"}, "not the name of an environment variable"),
         ({"base_url": "127.0.0.1:8000"}, "not an http address"),
         ({"base_url": "file:///x"}, "not an http address"),
         ({"top_p": 0}, "greater than 0"),
-        ({"usd_per_hour": 1}, "for persons only"),
+        ({"usd_per_hour": 1}, "only a person's seat can have wait"),
     ],
 )
 def test_settings_that_hold_a_key_or_mean_nothing_are_refused(fields: dict[str, Any], problem: str) -> None:
@@ -221,7 +221,7 @@ def test_other_words_for_a_rule_a_person_and_a_file_beside_the_jury(tmp_path: Pa
     [
         (Shots, {"cases": "c", "ratings": "r", "ids": ("a", "b"), "n": 1}, "2 ids were given for 1"),
         (Shots, {"cases": "c", "ratings": "r", "ids": ("a", "b"), "k": 3}, "2 ids were given for 3"),
-        (Shots, {"cases": "c", "ratings": "r", "n": 1, "k": 1}, "mean the same"),
+        (Shots, {"cases": "c", "ratings": "r", "n": 1, "k": 1}, "both give the number of examples"),
         *((ClaimOptions, {"of": text, "against": text}, "against itself") for text in ("output", "reference", "source")),
         (ClaimOptions, {"threshold": 1.1}, "less than or equal to 1"),
         (ClaimOptions, {"central_weight": 0}, "greater than 0"),

@@ -109,23 +109,23 @@ def test_a_default_stands_the_same_in_the_jury_and_in_every_protocol() -> None:
         ),
         (
             {"protocol": "single", "repeats": 3, "options": {"repeats": 3}},
-            "j.yaml:3: repeats: is written here and under options",
+            "j.yaml:3: repeats: the key is written both here and under options",
             "keep the one under options",
         ),
         (
             {"protocol": "delphi", "options": {"repeats": 3}},
-            "j.yaml:4: options.repeats: delphi has no option 'repeats' (panel, single has)",
-            "remove it, or choose protocol: panel, single",
+            "j.yaml:4: options.repeats: delphi has no option 'repeats'",
+            "or choose a protocol that has it: panel, single",
         ),
         (
             {"protocol": "orchestrated", "repeats": 3},
-            "j.yaml:3: repeats: orchestrated has no option 'repeats' (panel, single has)",
-            "remove it, or choose protocol: panel, single",
+            "j.yaml:3: repeats: orchestrated has no option 'repeats'",
+            "or choose a protocol that has it: panel, single",
         ),
         (
             {"protocol": "debate", "shots": SHOTS},
-            "j.yaml:3: shots: debate has no option 'shots' (",
-            "remove it, or choose protocol: ",
+            "j.yaml:3: shots: debate has no option 'shots'",
+            "or choose a protocol that has it: ",
         ),
         ({"protocol": "single", "options": [1]}, "j.yaml:3: options: Input should be a valid dictionary", ""),
         (
@@ -177,14 +177,14 @@ def test_a_plug_ins_options_are_held_against_its_own_model(tmp_path: Path) -> No
         for options, problem, remedy in [
             ({"dept": 2}, "j.yaml:4: unknown key 'dept' in options", "did you mean 'depth'?"),
             ({"depth": 0}, "j.yaml:4: options.depth: Input should be greater", "correct options.depth"),
-            ({}, "j.yaml:3: options.depth: missing", "add 'depth'"),
+            ({}, "j.yaml:3: options.depth: the key is missing", "add 'depth'"),
             ({"depth": 1, "repeats": 2}, "j.yaml:5: options.repeats: deep has no option 'repeats'", "single"),
         ]:
             with pytest.raises(VenireError) as error:
                 load_jury(jury_file(tmp_path, protocol="deep", options=options))
             assert error.value.problem.startswith(f"{tmp_path}/{problem}")
             assert remedy in error.value.remedy
-        with pytest.raises(VenireError, match="needs its options: depth"):
+        with pytest.raises(VenireError, match="has options that must be set: depth"):
             load_jury("stances").under("deep")
         assert set(protocols()) > {"deep", "panel"}
 

@@ -87,7 +87,7 @@ def test_pairs_are_made_of_systems_on_one_question() -> None:
 @pytest.mark.parametrize(
     ("cases", "against", "problem"),
     [
-        ([*outputs("x"), *outputs("x", questions=1)], None, "both by 'x'"),
+        ([*outputs("x"), *outputs("x", questions=1)], None, "both by the system 'x'"),
         (outputs("x"), None, "no two systems"),
         (outputs("x", "y"), "w", "no case was written by the system 'w'"),
         ([Case(id="1", output="o", system="x")], None, "no question"),
@@ -107,9 +107,12 @@ def test_what_makes_no_pairs_says_why(cases: list[Case], against: str | None, pr
         ([{"id": "1", "source": "x"}], "'output' is missing"),
         ([{"id": "1", "output": " "}], "is blank"),
         ([{"id": " ", "output": "x"}], "is blank"),
-        ([{"id": "1", "output": "x"}, {"id": 1, "output": "y"}], "row 2: the id '1' was used in row 1"),
-        ([], "no cases in it"),
-        ([{"id": "1", "output": "x"}, "y"], "row 2: a str"),
+        (
+            [{"id": "1", "output": "x"}, {"id": 1, "output": "y"}],
+            "row 2: the id '1' was already used in row 1",
+        ),
+        ([], "no cases were found"),
+        ([{"id": "1", "output": "x"}, "y"], "row 2 is a str"),
     ],
 )
 def test_a_row_that_is_no_case_says_so(rows: list[Any], problem: str) -> None:
@@ -188,7 +191,7 @@ def test_each_turn_of_the_assistant_is_a_case_after_what_came_before_it() -> Non
     assert cases[1].output.startswith("Turn 4, assistant:") and not cases[1].is_conversation
     assert next(iter(turn_cases([whole.model_copy(update={"group": "g"})]))).group == "g"
     for silent in (Case(id="s", output="x"), Case.from_row({"id": "s", "messages": TALK[:1]})):
-        with pytest.raises(VenireError, match="no turn of an assistant"):
+        with pytest.raises(VenireError, match="no message of the assistant"):
             list(turn_cases([silent]))
 
 
@@ -265,7 +268,7 @@ def test_claims_are_read_by_case_with_ids_of_their_own(tmp_path: Path) -> None:
     assert claims_of_no_case(file, ["1", "2", "3"]) == ""
     note = claims_of_no_case(file, ["2"])
     assert note.startswith("claims.csv") and re.findall(r"\d+", note) == ["3", "1"], "three claims, of case 1"
-    with pytest.raises(InvalidFile, match="none of its claims"):
+    with pytest.raises(InvalidFile, match="none of the claims"):
         claims_of_no_case(file, ["3"])
 
 

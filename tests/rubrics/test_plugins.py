@@ -124,9 +124,9 @@ short = Metric("fails", "fails", lambda pairs, progress: {"fails": []})
 @pytest.mark.parametrize(
     ("group", "thing", "command", "problem"),
     [
-        ("protocols", "protocol", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "failing.run failed at its line 5: ZeroDivisionError: of the protocol\n"),
-        ("counting", "rule", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "rule.yaml", "-o", "r"), "failing.fail failed at its line 9: IndexError: tuple"),
-        ("metrics", "metric", ("metrics", "c.jsonl"), "failing.fail failed at its line 9: IndexError: tuple"),
+        ("protocols", "protocol", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "failing.run failed at line 5: ZeroDivisionError: of the protocol\n"),
+        ("counting", "rule", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "rule.yaml", "-o", "r"), "failing.fail failed at line 9: IndexError: tuple"),
+        ("metrics", "metric", ("metrics", "c.jsonl"), "failing.fail failed at line 9: IndexError: tuple"),
         ("exports", "fail", ("export", "missing", "--to", "jsonl"), None),
     ],
 )  # fmt: skip
@@ -151,8 +151,8 @@ def test_a_plug_in_that_fails_is_named_in_two_lines(
     ("group", "thing", "command", "problem"),
     [
         ("protocols", "silent", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "the protocol 'fails' returned a NoneType instead of a Transcript"),
-        ("clients", "text", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "single", "--model", "fails/x", "-o", "r"), "the plug-in for 'fails/x' gives a str, which is no ModelClient"),
-        ("metrics", "short", ("metrics", "c.jsonl"), "the metric 'fails' gave 0 values where 1 are wanted"),
+        ("clients", "text", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "single", "--model", "fails/x", "-o", "r"), "the plug-in for 'fails/x' returned a str instead of a ModelClient"),
+        ("metrics", "short", ("metrics", "c.jsonl"), "the metric 'fails' gave 0 values instead of 1"),
     ],
 )  # fmt: skip
 def test_a_plug_in_that_gives_the_wrong_thing_is_named_in_two_lines(

@@ -55,7 +55,9 @@ def test_a_comma_before_three_digits_is_not_guessed(cell: str) -> None:
         cell_number(cell, "r.csv:2")
 
     number = cell.strip()
-    assert caught.value.problem.startswith(f"r.csv:2: '{number}' could have a decimal comma")
+    assert caught.value.problem.startswith(
+        f"r.csv:2: '{number}' is ambiguous: its comma could be a decimal comma"
+    )
     assert caught.value.remedy == f"write {number.replace(',', '.')} or {number.replace(',', '')}"
 
 

@@ -57,8 +57,8 @@ def test_the_jury_reads_on_what_it_depends() -> None:
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ({"concordent": 1}, "not the name of an attribute before"),
-        ({"preference": "ai"}, "not the name of an attribute before"),
+        ({"concordent": 1}, "not the name of an attribute that comes before"),
+        ({"preference": "ai"}, "not the name of an attribute that comes before"),
         ({"concordant": 5}, "not a value of"),
     ],
 )

@@ -107,7 +107,7 @@ def test_costs_of_any_size_and_of_words(size: int) -> None:
     [
         ("      1: {0: -3, 1: 2}\n", "", r":7: .*the row of 1 is missing"),
         ("{0: -3, 1: 2}", "{0: -3}", r":9: .*in the row of 1, the answer 1 is missing"),
-        ("1: 2}", "2: 2}", r":9: .*2 is not a value of the scale\n  -> known: 0, 1"),
+        ("1: 2}", "2: 2}", r":9: .*2 is not a value of the scale\n  -> choose one of these: 0, 1"),
         ("      1: {0: -3", "      one: {0: -3", r":9: .*'one' is not a value of the scale"),
         ("abstention: -2", "abstension: -2", r":10: .*unknown key 'abstension'\n  -> did you mean 'abstention'"),
         ("      abstention: -2\n", "", r":7: .*an abstention is missing\n  -> add abstention: NUMBER"),

@@ -454,7 +454,7 @@ def test_one_person_rates_an_attribute_of_a_case_once_a_round(
 ) -> None:
     text = f"case,rater,attribute,value,round\n1,Ana,x,4,\n{second}\n"
     if kept is None:
-        with pytest.raises(InvalidFile, match=r"ratings.csv:3: 'Ana' rated 'x' of '1' on line 2 too"):
+        with pytest.raises(InvalidFile, match=r"ratings.csv:3: 'Ana' rated 'x' of case '1' on line 2 too"):
             read(tmp_path, text)
     else:
         assert len(read(tmp_path, text)) == kept

@@ -60,4 +60,4 @@ def test_lists_opens_and_holds_side_by_side(folder: Path) -> None:
 def test_a_run_is_no_folder_of_runs_and_options_of_one_run_are_refused(folder: Path) -> None:
     assert all(not runs_in(run) for run in runs_in(folder)) and len(runs_in(folder)) == 2
     ended = CliRunner().invoke(app, ["inspect", str(folder), "--controls", "x"])
-    assert ended.exit_code == 2 and "need one run" in ended.output
+    assert ended.exit_code == 2 and "work with one run only" in ended.output

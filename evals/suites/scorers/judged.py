@@ -112,7 +112,7 @@ def _rating_seats(options: JuryOptions) -> Seating:
     elif rubric.compares:
         raise VenireError(
             f"{rubric.name} compares two answers, but the scenario names no system to compare with",
-            remedy="write against: SYSTEM beside jury: to name the system that all others are compared with",
+            remedy="name the system that all others are compared with: write against: SYSTEM beside jury:",
         )
     for name in rubric.names:
         if not rubric.scale_of(name).ordered:
@@ -134,7 +134,7 @@ def _claim_seats(options: ClaimsOptions) -> Seating:
     both_ways = jury.claims.both_ways
     if options.measure != "support" and not both_ways:
         raise VenireError(
-            f"{options.measure} needs claims that are checked both ways",
+            f"{options.measure} needs a jury that checks claims in both directions",
             remedy="write claims: {both_ways: true} in the jury file",
         )
     asked = [a for a in rubric.model_dump()["attributes"] if a["name"] == options.measure]

@@ -130,7 +130,7 @@ def _database(answer: GradedAnswer, options: SqlOptions) -> Path:
         path = Path(options.database.format_map(answer.columns))
     except (KeyError, IndexError, ValueError):
         raise VenireError(
-            f"case {answer.case!r} lacks a column that {options.database!r} names",
+            f"case {answer.case!r} lacks a column that is named in the path of the database, {options.database!r}",
             remedy="give every case that column",
         ) from None
     if not path.is_file():

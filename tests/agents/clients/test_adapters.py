@@ -148,12 +148,12 @@ def test_a_whole_model_is_no_adapter(tmp_path: Path) -> None:
 
 
 def test_an_adapter_needs_a_local_model(tmp_path: Path) -> None:
-    with pytest.raises(VenireError, match="cannot be put on server/x"):
+    with pytest.raises(VenireError, match="only with a local model, not with server/x"):
         adapter_of(ModelSettings(model="server/x", adapter=str(adapter_file(tmp_path / "a.gguf"))))
 
 
 def test_a_missing_adapter_is_named(tmp_path: Path) -> None:
-    with pytest.raises(VenireError, match=r"no adapter at .*gone\.gguf"):
+    with pytest.raises(VenireError, match=r"no adapter file at .*gone\.gguf"):
         adapter_of(ModelSettings(model="local", adapter=str(tmp_path / "gone.gguf")))
 
 

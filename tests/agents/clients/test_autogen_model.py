@@ -164,7 +164,7 @@ def test_its_tokens_count_against_the_budget_at_the_users_price(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("provider: autogen_ext.models.openai.OpenAIChatCompletionClient", "config: missing"),
+        ("provider: autogen_ext.models.openai.OpenAIChatCompletionClient", "config: the key is missing"),
         ("provider: x.Y\nconfig: {}\nmodel: z", "unknown key 'model'"),
         ("provider: no_such_package.Client\nconfig: {}", "needs the module 'no_such_package'"),
         ("provider: autogen_ext.models.openai.Nobody\nconfig: {}", "Nobody cannot be created"),

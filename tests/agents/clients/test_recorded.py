@@ -94,9 +94,9 @@ def test_a_table_that_cannot_be_played_back_is_refused(tmp_path: Path, row: str,
 def test_a_tables_costs_and_columns_are_checked(tmp_path: Path) -> None:
     with pytest.raises(InvalidFile, match=r"t.csv:2: cost is 'x'"):
         recorded(tmp_path, "case,juror,attribute,value,cost\nc,a,x,1,x\n")
-    with pytest.raises(InvalidFile, match="no column 'value'"):
+    with pytest.raises(InvalidFile, match="the column 'value' is missing"):
         recorded(tmp_path, "case,juror,attribute\nc,a,x\n")
-    with pytest.raises(VenireError, match="names no juror"):
+    with pytest.raises(VenireError, match="does not say which juror"):
         connect(ModelSettings(model="recorded/t.csv"))
 
 

@@ -84,7 +84,7 @@ def test_a_declared_level_decides():
 
     assert "true zero" in found["alpha_ratio"].note
     assert found["alpha_ordinal"].defined
-    with pytest.raises(InvalidRatings, match="unknown level 'likert'"):
+    with pytest.raises(InvalidRatings, match="unknown level of measurement 'likert'"):
         agreement(of(SHROUT_FLEISS), levels={"a": "likert"})
 
 

@@ -25,7 +25,7 @@ def test_a_label_is_read_from_its_column_and_outputs_of_one_case_share_it() -> N
     assert found.wrong.to_dict() == pytest.approx({"a": 1, "b": 1, "c": 0, "d": NAN, "e": 0}, nan_ok=True)
     assert found.pooled.to_dict() == {"a": "w1", "b": "w1", "c": "2", "d": "d", "e": "e"}
     assert outside_label(cases, "disagrees", wrong=["yes", 1]).wrong["e"] == 1
-    with pytest.raises(VenireError, match="the outputs of w1 have different labels"):
+    with pytest.raises(VenireError, match=r"cases that belong together \(w1\) have different labels"):
         outside_label(cases.assign(disagrees=[1, 0, 0, 0, 0]), "disagrees", wrong=[1], pool="ward")
 
 

@@ -272,7 +272,7 @@ def test_a_juror_with_one_score_and_words_without_order_are_no_failure() -> None
 
 @pytest.mark.parametrize("limits", [(-0.1, 0.5), (1.0, 0.5), (0.25, 0.0), (0.25, 1.5)])
 def test_limits_that_are_no_shares_are_refused(limits: tuple[float, float]) -> None:
-    with pytest.raises(VenireError, match="not shares of a scale"):
+    with pytest.raises(VenireError, match="not a share of the scale"):
         Severity(*limits)
 
 

@@ -244,9 +244,9 @@ def test_the_terminal_prints_percentages_and_what_was_left_out(tmp_path: Path) -
     [
         ({"case": 1, "first": "x", "second": "y", "preference": 3}, "'3' is not a preference"),
         ({"case": 1, "first": "x", "second": "y", "probability": 1.2}, "is not from 0 to 1"),
-        ({"case": 1, "first": "x", "preference": 1}, "no 'second'"),
+        ({"case": 1, "first": "x", "preference": 1}, "'second' is missing"),
         ({"case": 1, "first": "x", "second": "x", "preference": 1}, "compared with itself"),
-        ({"case": 1, "first": "x", "second": "y", "preferred": 1}, "no column 'preference'"),
+        ({"case": 1, "first": "x", "second": "y", "preferred": 1}, "the column 'preference' is missing"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, row: dict[str, object], problem: str) -> None:

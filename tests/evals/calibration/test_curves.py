@@ -220,7 +220,7 @@ def test_a_jury_calibrator_has_a_curve_for_each_juror_and_attribute_and_clones()
     assert clone(fitted).get_params()["method"] == "linear" and not hasattr(clone(fitted), "curves_")
     strangers = votes.head(2).assign(juror="zoe")
     assert np.isnan(fitted.predict(strangers)).all()
-    with pytest.raises(VenireError, match="no method of calibration named 'cubic'"):
+    with pytest.raises(VenireError, match="no calibration method named 'cubic'"):
         JuryCalibrator({"accurate": (1, 5)}, method="cubic").fit(votes, [*label, *label])
 
 

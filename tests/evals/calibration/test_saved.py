@@ -71,13 +71,13 @@ def test_applied_scores_are_the_curves_at_the_jurors_votes(run: Path, calibratio
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"rubric": {"version": 9}}, "clinical-note version 1; the calibration was made for clinical-note version 9"),
+        ({"rubric": {"version": 9}}, "clinical-note version 1, but the calibration was made for clinical-note version 9"),
         ({"rubric": {"hash": "0"}}, "with a different text"),
-        ({"protocol": "debate"}, "the protocol is panel; the calibration was made for debate"),
+        ({"protocol": "debate"}, "the protocol is panel, but the calibration was made for debate"),
         ({"seats": {"support": {"hash": "0", "model": "openai/other"}}}, "the seat 'support' is lens/support"),
         ({"seats": {"support": {"hash": "0"}}}, "with other settings"),
         ({"seats": {"support": {"persona": "skeptic"}}}, "as skeptic"),
-        ({"orchestrator": "openai/other"}, "the orchestrator is .*; the calibration was made for openai/other"),
+        ({"orchestrator": "openai/other"}, "the orchestrator is .*, but the calibration was made for openai/other"),
     ],
 )  # fmt: skip
 def test_a_calibration_of_something_else_is_refused(

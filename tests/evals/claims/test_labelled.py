@@ -124,5 +124,5 @@ def test_claims_of_no_case_are_counted_and_named_and_nothing_but_them_is_an_erro
         claims_of_no_case(file, {"here"})
         == "claims.jsonl: claims left out, because no case here has the id that they name: 4 (ids: gone, lost)"
     )
-    with pytest.raises(InvalidFile, match="none of its claims"):
+    with pytest.raises(InvalidFile, match="none of the claims"):
         claims_of_no_case(file, {"other"})

@@ -43,7 +43,7 @@ def test_a_run_goes_out_and_comes_back_with_every_verdict_and_every_word(tmp_pat
         json.loads(invoke("show", each, "--json"))["cases"] for each in (run, tmp_path / "again")
     )
     assert before == after
-    with pytest.raises(VenireError, match="a run exists there already"):
+    with pytest.raises(VenireError, match="there is already a run here"):
         invoke("import", "transcript", tmp_path / "t.jsonl", "-o", tmp_path / "again")
 
 
@@ -67,16 +67,16 @@ def document(*entries: dict[str, Any], **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({}, "no venire-transcript"),
+        ({}, "not a transcript in the format venire-transcript"),
         (document(version=2), "version 2, but this venire reads version 1"),
         (document(case={"id": "c"}), "output: Field required"),
-        (document(case={"id": "d", "output": "x"}), "belongs to the case 'c', but the case is 'd'"),
+        (document(case={"id": "d", "output": "x"}), "names the case 'c', but the case beside it has the id 'd'"),
         (document(notes="x"), "notes: Extra inputs are not permitted"),
         (document({**SAID, "kind": "shout"}), "transcript.entries.0"),
         (document(SAID, SAID), "two entries have the id '1/ana'"),
         (document({**SAID, "id": ""}), "an entry has no id"),
         (document({**SAID, "saw": ["2/ben"]}), "entry '1/ana' saw '2/ben'"),
-        (document(SAID, {**CAST, "ballot": {**CAST["ballot"], "votes": [{**VOTE, "value": 7}]}}), "gives conclusion 7, which is not on its scale"),
+        (document(SAID, {**CAST, "ballot": {**CAST["ballot"], "votes": [{**VOTE, "value": 7}]}}), "gives conclusion the value 7, which is not on its scale"),
         (document(SAID, {**CAST, "ballot": {**CAST["ballot"], "votes": [{**VOTE, "attribute": "tone"}]}}), "votes on 'tone'"),
     ],
 )  # fmt: skip

@@ -225,8 +225,8 @@ def test_a_second_annotation_by_one_person_is_a_second_round_and_nobody_is_unkno
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[]", "no case and no rating"),
-        ("{", "not JSON"),
+        ("[]", "neither cases nor ratings"),
+        ("{", "not valid JSON"),
         ("[1]", "item 1 is a int, not an object"),
         ('[{"id": 1, "text": "x", "accurate": "Good", "annotator": 1, "annotation_id": 4}]', "JSON-MIN"),
         ('[{"id": 1}]', "task 1 has no data"),
@@ -249,7 +249,7 @@ def test_columns_are_guessed_or_named(tmp_path: Path) -> None:
     found = import_records("label-studio", file, columns=["output=b", "question=a", "id=key"])
 
     assert [(each.id, each.output, each.question) for each in found.cases] == [("k1", "two", "one")]
-    with pytest.raises(VenireError, match="no text named 'c'"):
+    with pytest.raises(VenireError, match="no column named 'c'"):
         import_records("label-studio", file, columns=["output=c"])
 
 

@@ -236,7 +236,7 @@ def test_a_slope_needs_labels_drawn_at_random_and_a_number_that_varies(run: Path
         with pytest.raises(VenireError, match=f"'{column}' is not a number in any case"):
             run_estimates(run, people("clear"), slopes=(column,))
     draw = pd.DataFrame({"case": [f"c{n}" for n in LABELLED], "probability": np.linspace(0.2, 0.8, 15), "stratum": "all", "design": "active", "arm": "jury", "attribute": "clear"})  # fmt: skip
-    with pytest.raises(VenireError, match="these are active"):
+    with pytest.raises(VenireError, match="drawn by the design active"):
         run_estimates(run, people("clear"), slopes=("age",), draw=draw)
     found = run_estimates(run, people("clear"), draw=draw)
     assert only(found).design == "active" and only(found).found.labels_alone.n == 15

@@ -156,7 +156,7 @@ def test_raters_who_share_no_case_are_refused_with_their_names() -> None:
         [("c1", "ana", "x", 1), ("c2", "ana", "x", 2), ("c3", "ben", "x", 1), ("c4", "ben", "x", 3)],
         columns=["case", "rater", "attribute", "value"],
     )
-    with pytest.raises(VenireError, match=r"2 sets that share no case: ana \| ben"):
+    with pytest.raises(VenireError, match=r"2 sets that have no case in common: ana \| ben"):
         many_facets(table)
     with pytest.raises(VenireError, match="two raters"):
         many_facets(table[table["rater"] == "ana"])

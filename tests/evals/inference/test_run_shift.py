@@ -73,7 +73,7 @@ def test_the_same_jury_needs_no_anchors_and_another_does(tmp_path: Path) -> None
     assert found.changes == () and found.anchors == 0
     row = found.means.set_index("attribute").loc["accurate"]
     assert row["corrected"] == pytest.approx(row["difference"]) and "may be compared as they are" in found.sentences[0]  # fmt: skip
-    with pytest.raises(VenireError, match="4 cases were judged by both"):
+    with pytest.raises(VenireError, match="Only 4 cases were judged in both runs"):
         run_shift(other, first)
     with pytest.raises(VenireError, match="no arm named 'jurry'"):
         run_shift(same, first, arm="jurry")

@@ -151,7 +151,7 @@ def test_two_cases_side_by_side(tmp_path: Path) -> None:
         ("a,wer,1", "venire itself computes a metric"),
         ("a,m,high", "'high' is not a number"),
         ("a,m,inf", "the value is infinite"),
-        ('a,m,"1,250"', "'1,250' could have a decimal comma"),
+        ('a,m,"1,250"', "'1,250' is ambiguous: its comma could be a decimal comma"),
         ("a,m,1\na,m,1", "given twice"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_stance_that_nobody_would_read_is_refused_and_leaves_old_records_as_th
     told = judge.jury.fill(model="scripted").model_copy(update={"stance": "Ask for doses."})
     check_protocol(told, judge.rubric)
     for protocol in ("panel", "magentic-one", "magentic"):
-        with pytest.raises(VenireError, match="the stance is not used"):
+        with pytest.raises(VenireError, match="`stance` has no effect"):
             check_protocol(told.under(protocol), judge.rubric)
 
 

@@ -85,7 +85,7 @@ def test_a_sitting_serves_async_code_and_ends_with_its_block(tmp_path: Path) -> 
 
 def test_a_record_cannot_be_redacted_for_one_jury_alone(tmp_path: Path) -> None:
     with Sitting("clinical-note", "lens-jury", record=tmp_path / "run"):  # noqa: SIM117
-        with pytest.raises(VenireError, match="keeps texts in this record"):
+        with pytest.raises(VenireError, match="stores texts in this record"):
             Sitting("clinical-note", "lens-single", record=tmp_path / "run", redact=True)
 
 
@@ -125,8 +125,8 @@ def test_cases_from_a_frame_and_from_rows() -> None:
     [
         ([], "no cases"),
         ([{"id": 1}], "row 1: 'output' is missing"),
-        ([{"id": 1, "output": "a"}, {"id": 1, "output": "b"}], "row 2: the id '1' was used in row 1"),
-        (["text"], "row 1: a str"),
+        ([{"id": 1, "output": "a"}, {"id": 1, "output": "b"}], "row 2: the id '1' was already used in row 1"),
+        (["text"], "row 1 is a str"),
         ("nowhere.jsonl", "nowhere.jsonl: no such file"),
     ],
 )
@@ -136,7 +136,7 @@ def test_rows_that_are_no_cases_are_refused(rows: object, problem: str) -> None:
 
 
 def test_a_text_in_place_of_a_case_is_refused_with_the_remedy() -> None:
-    with pytest.raises(VenireError, match=r"a str is not a case\n.*Case\(id="):
+    with pytest.raises(VenireError, match=r"this is a str, not a case\n.*Case\(id="):
         deliberate_sync("Fever gone.", "clinical-note", "lens-jury")  # type: ignore[arg-type]
     with pytest.raises(VenireError, match="no rubric named 'clinical-nota'"):
         deliberate_sync(CASE, "clinical-nota", "lens-jury")

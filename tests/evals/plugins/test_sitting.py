@@ -111,7 +111,7 @@ def test_a_best_output_needs_one_question_about_pairs() -> None:
             asked = {"config": {"rubric": rubric, "jury": jury, "attribute": attribute}}
             told = call_api("", asked, {"vars": {"outputs": ["a", "b"]}})
             assert "select-best needs one attribute of a rubric with kind: pair" in told["error"]
-        with pytest.raises(VenireError, match="does not compare pairs"):
+        with pytest.raises(VenireError, match="does not compare two outputs"):
             jury_preferences(RUBRIC, jury)
 
 

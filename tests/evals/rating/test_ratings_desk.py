@@ -105,7 +105,7 @@ def test_what_was_begun_goes_on_with_the_same_rubric_and_cases(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("names", "problem"),
-    [(["abel", "ABEL"], "two raters are named"), ([""], "not a valid name"), (["=abel"], "not a valid name"), (["x" * 61], "not a valid name"), (["Coordinator"], "has a link already"), (["a\nb"], "not a valid name")],
+    [(["abel", "ABEL"], "two raters are named"), ([""], "not a valid name"), (["=abel"], "not a valid name"), (["x" * 61], "not a valid name"), (["Coordinator"], "is reserved"), (["a\nb"], "not a valid name")],
 )  # fmt: skip
 def test_names_that_will_not_do(tmp_path: Path, names: list[str], problem: str) -> None:
     with pytest.raises(VenireError, match=problem):

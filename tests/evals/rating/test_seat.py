@@ -262,7 +262,9 @@ def assert_sealed(project: Path, case: str, arm: str, note: str) -> None:
     ):
         refused = said(*command)
         assert refused.stdout == ""
-        assert f"{case}: a person who holds a seat has yet to vote blind" in str(refused.exception)
+        assert f"{case}: a person on the jury has not cast the first, blind vote yet" in str(
+            refused.exception
+        )
     for form in ("csv", "transcript", "html", "graphml"):
         exported = said("export", "--to", form)
         assert case not in exported.stdout, form

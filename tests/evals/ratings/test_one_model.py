@@ -62,7 +62,7 @@ def test_a_rule_counts_for_numbers_with_an_order_only() -> None:
     assert values(clear, rule="majority") == {"c0": 1}
     for rule in RULES:
         assert values(safe, rule=rule) == {"c1": 1}
-    with pytest.raises(VenireError, match="no reference named 'mode'"):
+    with pytest.raises(VenireError, match="'mode' is not a way to combine people's ratings"):
         values(clear, rule="mode")
 
 

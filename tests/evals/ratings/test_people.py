@@ -78,23 +78,35 @@ def test_decimal_commas_are_numbers_whatever_stands_between_cells(tmp_path, text
 @pytest.mark.parametrize(
     ("text", "name", "problem"),
     [
-        ("", "r.csv", "r.csv: no ratings in it"),
-        ("case,rater,attribute,value\n", "r.csv", "r.csv: no ratings in it"),
-        (b"case,rater,attribute,value\nc1,\xc3\xa9,a,1\nc1,\xff,a,1\n", "r.csv", "r.csv:3: not valid UTF-8"),
-        ("case,ratr,attribute,value\nc1,a,b,1\n", "r.csv", "r.csv:1: no column 'rater'"),
-        ("case,rater,attribute,value\nc1,a,b\n", "r.csv", "r.csv:2: 3 cells under 4 columns"),
+        ("", "r.csv", "r.csv: no ratings were found"),
+        ("case,rater,attribute,value\n", "r.csv", "r.csv: no ratings were found"),
+        (
+            b"case,rater,attribute,value\nc1,\xc3\xa9,a,1\nc1,\xff,a,1\n",
+            "r.csv",
+            "r.csv:3: the text is not valid UTF-8",
+        ),
+        ("case,ratr,attribute,value\nc1,a,b,1\n", "r.csv", "r.csv:1: the column 'rater' is missing"),
+        ("case,rater,attribute,value\nc1,a,b\n", "r.csv", "r.csv:2: 3 cells, but the table has 4 columns"),
         (
             "case,rater,attribute,value\nc1,a,b,1\nc1,a,b,2\n",
             "r.csv",
-            "r.csv:3: 'a' rated 'b' of 'c1' on line 2 too",
+            "r.csv:3: 'a' rated 'b' of case 'c1' on line 2 too",
         ),
         ("case,rater,attribute,value\n,a,b,1\n", "r.csv", "r.csv:2: 'case' is blank"),
-        ("case;rater;attribute;value\nc1;a;b;1,5\nc2;a;b;1,250\n", "r.csv", "r.csv:3: '1,250' could have"),
+        ("case;rater;attribute;value\nc1;a;b;1,5\nc2;a;b;1,250\n", "r.csv", "r.csv:3: '1,250' is ambiguous"),
         ('case,rater,attribute,value\nc1,a,b,"1\n', "r.csv", "not valid CSV"),
-        ('{"case": 1,\n', "r.jsonl", "r.jsonl:1: not valid JSON"),
-        ("[1, 2]\n", "r.jsonl", "r.jsonl:1: expected an object"),
-        ('{"case": 1, "rater": "a", "attribute": "b"}\n', "r.jsonl", "r.jsonl:1: no column 'value'"),
-        ('{"case": 1, "rater": "a", "attribute": "b", "value": [1]}\n', "r.jsonl", "not a single value"),
+        ('{"case": 1,\n', "r.jsonl", "r.jsonl:1: this is not valid JSON"),
+        ("[1, 2]\n", "r.jsonl", "r.jsonl:1: each line must be a JSON object"),
+        (
+            '{"case": 1, "rater": "a", "attribute": "b"}\n',
+            "r.jsonl",
+            "r.jsonl:1: the column 'value' is missing",
+        ),
+        (
+            '{"case": 1, "rater": "a", "attribute": "b", "value": [1]}\n',
+            "r.jsonl",
+            "not a single number or word",
+        ),
     ],
 )
 def test_every_mistake_names_the_file_and_the_line(tmp_path, text, name, problem):
@@ -116,7 +128,7 @@ def test_a_directory_is_not_a_file(tmp_path):
 
 
 def test_wide_without_an_attribute(tmp_path):
-    with pytest.raises(InvalidFile, match="no column besides"):
+    with pytest.raises(InvalidFile, match="no column of scores"):
         load_ratings(written(tmp_path, "case,rater\nc1,ana\n"))
 
 

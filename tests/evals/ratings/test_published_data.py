@@ -197,11 +197,14 @@ def test_decimal_commas_of_a_table_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("case,jurer,attribute,value\n1,a,b,2\n", "no column 'juror'"),
+        ("case,jurer,attribute,value\n1,a,b,2\n", "the column 'juror' is missing"),
         ("case,juror,attribute,value\n1,a,b,2\n1,a,b,3\n", ":3: a judged b of 1 already on line 2"),
         ("case,juror,attribute,value,cost\n1,a,b,2,cheap\n", ":2: cost is 'cheap'"),
-        ('case,juror,attribute,value\n1,a,b,"1,250"\n', ":2: '1,250' could have a decimal comma"),
-        ("case,juror,attribute,value\n", "no judgement in it"),
+        (
+            'case,juror,attribute,value\n1,a,b,"1,250"\n',
+            ":2: '1,250' is ambiguous: its comma could be a decimal comma",
+        ),
+        ("case,juror,attribute,value\n", "no judgements were found"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told_with_its_line(tmp_path: Path, text: str, words: str) -> None:

@@ -132,7 +132,7 @@ def test_words_have_distances_only_where_the_scale_gives_their_order(measure):
 
     assert measure(long_table(rows)).value == pytest.approx(measure(numbers).value)
     for how in WEIGHTS:
-        with pytest.raises(InvalidRatings, match=r"needs numbers; the ratings hold text such as 'fair'"):
+        with pytest.raises(InvalidRatings, match=r"needs numbers, but the ratings hold text such as 'fair'"):
             measure(long_table(rows), weighting=how)
         found = measure(long_table(rows), weighting=how, categories=order)
         assert found.value == pytest.approx(measure(numbers, weighting=how).value)

@@ -433,7 +433,7 @@ def test_everything_that_tables_lack_is_said_at_once(tmp_path: Path) -> None:
     problems = " ".join(error.problem for error in refused.value.errors)
     for words in (
         "no case has 'ward'",
-        "does not ask 'safe'",
+        "has no attribute 'safe'",
         "1 person rated",
         "strata needs the key strata",
     ):
@@ -451,7 +451,7 @@ def test_data_without_people_are_refused_with_what_is_missing(tmp_path: Path) ->
     assert refused.returncode == 2 and "004-people.csv" in refused.stderr
     study.write_text(study.read_text().replace("ratings: 004-people.csv", "# no ratings"))
     refused = venire("study", "study.yaml", cwd=tmp_path)
-    assert refused.returncode == 2 and "ratings: missing" in refused.stderr
+    assert refused.returncode == 2 and "ratings: the key is missing" in refused.stderr
     assert not (tmp_path / "study-run").exists()
 
 

@@ -300,7 +300,7 @@ def test_a_study_file_names_its_objective_and_costs_need_a_matrix(tmp_path: Path
         good.returncode == 0
         and "(measured by quadratic kappa, on cases that were not used to choose it)" in good.stdout
     )
-    assert bad.returncode == 2 and "objective: costs needs a cost for every two values" in bad.stderr
+    assert bad.returncode == 2 and "objective: costs needs a rubric with costs" in bad.stderr
 
 
 def test_costs_choose_the_judge_whose_mistakes_are_cheap() -> None:

@@ -232,7 +232,7 @@ def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path) -> None:
         "arm tiny: the jury 'tiny' has one seat, but a debate needs two sides",
         "no lens named 'nolens'",
         "no case 'demo-99' among the cases",
-        "does not ask 'thorogh'",
+        "has no attribute 'thorogh'",
         "16 of the 24 cases have no rating",
         "max_calls is 10, but the plan needs",
     ):
@@ -245,7 +245,7 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
     ended = venire("study", path, cwd=tmp_path)
 
     assert ended.returncode == 2
-    assert "2 mistakes; nothing was spent" in ended.stderr
+    assert "2 mistakes found, and nothing was spent" in ended.stderr
     assert ended.stderr.count("\n  -> ") == 2
     assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
@@ -257,9 +257,9 @@ def test_the_command_lists_them_and_spends_nothing(tmp_path: Path) -> None:
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  persona: {a: [none]}\n", 6, "unknown key 'persona' in grid", "personas"),
         ("name: x\ncases: c\nrubric: r\nratings: r\ngrid:\n  personas: {a: [none]}\n  models:\n    m: {modle: x}\n", 8, "unknown key 'modle'", "model"),
         ("name: x\ncases: c\nrubric: r\nratings: r\n", 1, "the study has no arm", "grid"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: is not a list", "one arm per line"),
-        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: is not a list", "one arm per line"),
-        ("name: x\ncases: c\nrubric: r\narms: [single]\n", 1, "ratings: missing", "ratings"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: {a: {jury: single}}\n", 5, "arms: this is not a list", "one arm per line"),
+        ("name: x\ncases: c\nrubric: r\nratings: r\narms: single\n", 5, "arms: this is not a list", "one arm per line"),
+        ("name: x\ncases: c\nrubric: r\narms: [single]\n", 1, "ratings: the key is missing", "ratings"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nbudget: {max_usd: 0}\n", 6, "max_usd", "max_usd"),
         ("name: x\ncases: c\nrubric: r\nratings: r\narms: [single]\nsplit: {test: 2.0}\n", 6, "not a share", "below 1"),
         ("name: x\njudgements: j.csv\nrubric: r\nratings: r\narms: [single]\n", 1, "no model is asked", "remove arms"),
@@ -320,7 +320,7 @@ def test_groups_are_never_parted() -> None:
 
 
 def test_a_study_does_not_run_in_a_database(tmp_path: Path) -> None:
-    with pytest.raises(VenireError, match="a study keeps files beside its record"):
+    with pytest.raises(VenireError, match="a study writes files beside its record"):
         run_quietly(study_file(tmp_path, arms=["lens-single"]), "postgresql://x/y")
 
 

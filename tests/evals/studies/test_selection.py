@@ -519,16 +519,16 @@ def test_what_cannot_be_analysed_says_what_to_do() -> None:
     votes, truth = planted_votes(np.random.default_rng(1), 20)
     judged, people = judgement_tables(votes, truth)
     wrong = {
-        "have no column 'juror'": lambda: analyse(judged.drop(columns="juror"), people, questions=YES_OR_NO),
+        "columns are missing in the judgements: 'juror'": lambda: analyse(judged.drop(columns="juror"), people, questions=YES_OR_NO),
         "is not on its scale": lambda: analyse(judged.assign(value=7), people, questions=YES_OR_NO),
         "more than once": lambda: analyse(pd.concat([judged, judged]), people, questions=YES_OR_NO),
         "no case and attribute in common": lambda: analyse(judged, people.assign(case="z"), questions=YES_OR_NO),
         "cannot be counted by": lambda: analyse(judged, people, questions=YES_OR_NO, counting="decision"),
         "there is only one juror": lambda: analyse(judged[judged["juror"] == "good-1"], people, questions=YES_OR_NO),
-        "a jury of at most 1 is not a jury": lambda: analyse(judged, people, questions=YES_OR_NO, largest=1),
+        "a jury needs two jurors or more": lambda: analyse(judged, people, questions=YES_OR_NO, largest=1),
         "too few": lambda: analyse(judged[judged["case"].isin(["c1", "c2"])], people, questions=YES_OR_NO),
         "nothing can be scored": lambda: analyse(judged, people, questions=YES_OR_NO, test=["z"]),
-        "on both sides": lambda: analyse(judged.assign(group="g" + judged["case"].str[-1]), people, questions=YES_OR_NO, test=["c1"]),
+        "into both parts": lambda: analyse(judged.assign(group="g" + judged["case"].str[-1]), people, questions=YES_OR_NO, test=["c1"]),
     }  # fmt: skip
     for words, attempt in wrong.items():
         with pytest.raises(VenireError) as caught:

@@ -174,9 +174,9 @@ def test_a_run_without_a_report_says_how_to_make_one_and_one_without_a_study_sho
 
 def test_a_report_of_what_was_never_run_says_so(tmp_path: Path) -> None:
     shutil.copy(EXAMPLE, tmp_path / "study.yaml")
-    with pytest.raises(VenireError, match="this study has no run"):
+    with pytest.raises(VenireError, match="the study has no run"):
         report_on(tmp_path / "study.yaml", resamples=10)
-    with pytest.raises(VenireError, match="no study was run in it"):
+    with pytest.raises(VenireError, match="no study was run in this folder"):
         report_on(tmp_path, resamples=10)
 
 

@@ -101,14 +101,14 @@ def test_scores_may_have_a_decimal_comma(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "empty|no row"),
-        ("system\na\n", "no scenario"),
-        ("name,one\na,1\n", "no column 'system'"),
+        ("system\na\n", "no column for a scenario"),
+        ("name,one\na,1\n", "the column 'system' is missing"),
         ("system,one\na,high\n", "is not a score"),
         ("system,one\na,inf\n", "is not a score"),
-        ("system;one\na;1,250\n", r"scores\.csv:2: '1,250' could have a decimal comma"),
+        ("system;one\na;1,250\n", r"scores\.csv:2: '1,250' is ambiguous: its comma could be a decimal comma"),
         ("system,one\na,1\na,2\n", "twice"),
         ("system,scenario,score\na,s,1\na,s,0\n", "two scores"),
-        ("system,scenario,score\n,s,1\n", "no system"),
+        ("system,scenario,score\n,s,1\n", "the system is missing"),
     ],
 )
 def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, problem: str) -> None:
@@ -120,9 +120,9 @@ def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, proble
     ("text", "problem"),
     [
         ("scenario,direction\none,sideways\n", "not a direction"),
-        ("scenario,low,high\none,5,1\n", "low is 5 and high is 1"),
+        ("scenario,low,high\none,5,1\n", "low is 5, which is not below high"),
         ("scenario\nother\n", "no scenario 'other'"),
-        ("scenario,low,high\none,0.3,1\n", "off its scale"),
+        ("scenario,low,high\none,0.3,1\n", "not on the scale"),
     ],
 )
 def test_columns_that_do_not_fit_the_table_are_refused(tmp_path: Path, text: str, problem: str) -> None:

@@ -225,7 +225,7 @@ def test_a_jurys_helm_scores_have_their_scale_and_trials_are_averaged(tmp_path: 
         "tokens.csv",
         "outputs.jsonl",
     }
-    with pytest.raises(VenireError, match=r"no run_spec\.json"):
+    with pytest.raises(VenireError, match=r"no file run_spec\.json"):
         load_helm(tmp_path / "out")
 
 
@@ -249,7 +249,7 @@ def test_a_jury_that_ranks_as_people_do_has_an_icc_of_one_whatever_their_scales(
     assert {name for name, _ in by} == {"set0", "set1", COMBINED}
     assert by["set0", JURY].value == pytest.approx(1.0) and by["set0", PEOPLE].value == pytest.approx(1.0)
     assert by[COMBINED, "ROUGE-L"].value < 0.9
-    with pytest.raises(VenireError, match="no rating belongs to an answer"):
+    with pytest.raises(VenireError, match="none of the ratings belongs to an answer"):
         agreement_with_people(answers, ratings.assign(case="other"))
 
 

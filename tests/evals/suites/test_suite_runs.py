@@ -238,7 +238,7 @@ def test_a_suite_of_recorded_outputs_alone_names_the_page_of_its_board(tmp_path:
     suite(tmp_path, [{"outputs": "outputs.jsonl"}])
     run(tmp_path)
 
-    with pytest.raises(VenireError, match="no system was asked and no jury sat") as refused:
+    with pytest.raises(VenireError, match="this suite asked no model and no jury") as refused:
         record_of(tmp_path / "suite-run")
 
     assert "report.html" in refused.value.remedy

@@ -202,7 +202,7 @@ def test_a_jurys_scenario_has_no_baseline_and_its_own_baseline_system_no_interva
     a, b = sorted(found.systems, key=lambda each: each.system)
     assert not math.isnan(a.score.low) and a.score.note == ""
     assert b.score.value == 0.5 and math.isnan(b.score.low) and math.isnan(b.score.high) and "half by definition" in b.score.note  # fmt: skip
-    with pytest.raises(VenireError, match="needs scores from a jury"):
+    with pytest.raises(VenireError, match="is scored by a jury"):
         score_outputs(judged, cases("x"), outputs(a=["x"]))
 
 
@@ -246,9 +246,9 @@ def test_outputs_are_read_by_system_and_case_and_what_belongs_elsewhere_is_count
     ("rows", "problem"),
     [
         ([{"case": "0", "system": "a", "output": "x"}, {"case": "0", "system": "a", "output": "y"}], ":2: 'a' has two outputs for case '0'"),
-        ([{"case": "0", "system": "a", "output": "x"}, {"case": None, "system": "a", "output": "y"}], ":2: no 'case'"),
-        ([{"case": "0", "system": "a", "output": "x"}, {"case": "1", "system": None, "output": "y"}], ":2: no 'system'"),
-        ([{"case": "0", "system": "a", "output": "x"}, {"case": "1", "system": "a", "output": None}], ":2: no 'output'"),
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": None, "system": "a", "output": "y"}], ":2: the value is missing in the column 'case'"),
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": "1", "system": None, "output": "y"}], ":2: the value is missing in the column 'system'"),
+        ([{"case": "0", "system": "a", "output": "x"}, {"case": "1", "system": "a", "output": None}], ":2: the value is missing in the column 'output'"),
         ([{"case": "0", "system": "a", "output": "x"}, *({"case": n, "system": "a", "output": "y"} for n in "89")], "2 outputs match none of its cases, such as '8'"),
         ([{"case": "0", "system": "a", "output": "x", "scenario": "another"}], "1 outputs belong to other scenarios"),
     ],

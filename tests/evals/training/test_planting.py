@@ -271,7 +271,7 @@ def test_the_same_seed_gives_the_same_bytes(cases: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--faults", "numbr"), "no fault of the kind 'numbr'"),
+        (("--faults", "numbr"), "no kind of fault named 'numbr'"),
         (("--faults", ","), "no kind of fault is named"),
         (("--split", "train=0.5"), "do not add up to 1"),
         (("--split", "train"), "is not NAME=SHARE"),

@@ -155,10 +155,10 @@ def test_an_empty_file_is_an_empty_talk(tmp_path: Path, name: str) -> None:
     [
         ("t.txt", "words", "not a known transcript format"),
         ("t.json", '{"a": 1}', "not a known kind of transcript"),
-        ("t.json", "[1]", "item 0: expected an object, found int"),
+        ("t.json", "[1]", "item 0: each utterance must be a JSON object, not int"),
         ("t.jsonl", '{"id": "a"}', r"t\.jsonl:1: 'text' is missing"),
         ("t.jsonl", '{"text": "a", "start": "soon"}', r"t\.jsonl:1: start"),
-        ("t.srt", "1\n00:00 -> 00:01\nx\n\n2\n0:1 --> x\ny", r"t\.srt:6: a time that cannot be read"),
+        ("t.srt", "1\n00:00 -> 00:01\nx\n\n2\n0:1 --> x\ny", r"t\.srt:6: the time cannot be read"),
         ("t.TextGrid", "words", "no interval tier"),
         ("t.srt", b"\xff\xff\xfa", "not valid UTF-8"),
     ],

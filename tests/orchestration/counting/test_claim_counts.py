@@ -249,7 +249,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     options = ClaimOptions(against="source")
     require_countable(rubric("support", "f1"), options)
     require_countable(rubric("anything", scale=YES), options)
-    with pytest.raises(VenireError, match="cannot answer 'style'"):
+    with pytest.raises(VenireError, match="cannot answer the question 'style'"):
         require_countable(rubric("support", "style"), options)
     with pytest.raises(VenireError, match="'support' of the rubric 'r' is a share"):
         require_countable(rubric("support", scale={**SHARE, "maximum": 5}), options)

@@ -146,7 +146,7 @@ def test_what_a_node_does_not_have_is_two_lines_before_any_call(
 
     assert ended.returncode == 2
     problem, remedy = ended.stderr.splitlines()[-2:]
-    assert "the variable ONLY_HERE is not set" in problem and "before ray start" in remedy
+    assert "the environment variable ONLY_HERE is not set" in problem and "before `ray start`" in remedy
     assert not server.calls
     assert not (tmp_path / "out").exists()
 

@@ -293,10 +293,11 @@ def test_a_worker_with_another_venire_is_refused() -> None:
 
     refuse_other_build("node-7", version, prompts)
     with pytest.raises(
-        VenireError, match=re.escape(f"on node node-7: venire is 0.0.9, here it is {version}")
+        VenireError,
+        match=re.escape(f"on node node-7: the version of venire is 0.0.9, but here it is {version}"),
     ):
         refuse_other_build("node-7", "0.0.9", prompts)
-    with pytest.raises(VenireError, match="other prompts"):
+    with pytest.raises(VenireError, match="the prompts of venire differ"):
         refuse_other_build("node-7", version, "0" * 16)
 
 

@@ -499,7 +499,7 @@ def test_a_protocol_without_its_prompts_is_refused_before_anything_is_asked(
     way = protocol("second-reading")
     assert way.prompts is not None
     monkeypatch.setattr(way.prompts, "folder", tmp_path / "left-out-of-the-wheel")
-    with pytest.raises(VenireError, match="comes without its prompts"):
+    with pytest.raises(VenireError, match="was installed without its prompts"):
         deliberate_sync(case, rubric, jury_at("http://127.0.0.1:9/v1", "a", protocol="second-reading"))
 
 

@@ -82,7 +82,7 @@ def test_a_disk_that_fills_up_is_two_lines_and_the_run_continues_when_there_is_r
         assert full.returncode == 2, full.stderr
         assert len(full.stderr.splitlines()) == 2
         assert "the record cannot be" in full.stderr
-        assert "everything committed before is kept" in full.stderr
+        assert "everything that was saved before is kept" in full.stderr
         with closing(sqlite3.connect(place / "run/record.sqlite")) as record:
             assert record.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             (kept,) = record.execute("SELECT count(*) FROM calls").fetchone()

@@ -287,7 +287,7 @@ def test_a_run_sealed_in_another_way_is_refused_in_two_lines(
         record.execute("UPDATE facts SET value = 'yes' WHERE name = 'redacted'")
         record.commit()
 
-    with pytest.raises(VenireError, match="not sealed by AES-256-GCM") as caught:
+    with pytest.raises(VenireError, match="not encrypted by AES-256-GCM") as caught:
         opened(tmp_path)
     assert len(str(caught.value).splitlines()) == 2
 

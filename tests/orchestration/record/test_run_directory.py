@@ -168,7 +168,7 @@ def test_a_run_stays_as_it_was_begun_redacted_or_not(tmp_path: Path, rubric: Rub
         record.execute("UPDATE facts SET value = 'ROT13' WHERE name = 'redacted'")
         record.commit()
     for opened in (Store.create, Store.read, Store.create):
-        with pytest.raises(VenireError, match="not sealed by AES-256-GCM"):
+        with pytest.raises(VenireError, match="not encrypted by AES-256-GCM"):
             opened(sealed)
 
 
@@ -380,7 +380,7 @@ def test_a_merged_run_holds_every_case_once_in_the_order_of_the_runs(tmp_path: P
     assert positions == [("a", 0), ("b", 1), ("c", 2), ("d", 4)]
     assert rows(tmp_path / "both", "SELECT count(*) FROM sittings") == [(2,)]
     assert len(rows(tmp_path / "both", "SELECT hash FROM texts")) == 2 + 4
-    with pytest.raises(VenireError, match="exists there already"):
+    with pytest.raises(VenireError, match="there is already a run here"):
         merge_runs([tmp_path / "one"], tmp_path / "both")
 
 

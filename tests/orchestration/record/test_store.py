@@ -201,7 +201,7 @@ def test_a_record_of_another_layout_is_refused_in_two_lines(
         record.execute(f"PRAGMA user_version = {version}")
 
     with pytest.raises(
-        VenireError, match=f"layout version {version}; this venire reads version {LAYOUT}"
+        VenireError, match=f"record has version {version}, but this venire reads version {LAYOUT}"
     ) as caught:
         opened(tmp_path)
     assert len(str(caught.value).splitlines()) == 2
@@ -209,7 +209,7 @@ def test_a_record_of_another_layout_is_refused_in_two_lines(
 
 def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(VenireError, match="not empty, and not a run"):
+    with pytest.raises(VenireError, match="not empty, and holds no run"):
         Store.create(tmp_path)
 
     from venire.orchestration.record.postgres import PostgresSession, address
@@ -217,7 +217,7 @@ def test_a_place_that_holds_something_else_is_left_alone(tmp_path: Path, cluster
     session = PostgresSession(address(cluster.url("theirs")))
     session.script("CREATE SCHEMA theirs; CREATE TABLE theirs.work (id int)")
     session.close()
-    with pytest.raises(VenireError, match="not empty, and not a run"):
+    with pytest.raises(VenireError, match="not empty, and holds no run"):
         Store.create(cluster.url("theirs"))
 
 
@@ -261,11 +261,11 @@ def test_a_server_that_is_not_there_is_two_lines_without_the_password() -> None:
 @pytest.mark.parametrize(
     ("address", "problem"),
     [
-        ("postgresql://me:hunter2@h/db?run=Bad-Name", "cannot name a run"),
-        ("postgresql://me:hunter2@h/db?run=pg_catalog", "cannot name a run"),
-        ("postgresql://me:hunter2@h/db?nur=x", "'nur' is not known"),
+        ("postgresql://me:hunter2@h/db?run=Bad-Name", "cannot be the name of a run"),
+        ("postgresql://me:hunter2@h/db?run=pg_catalog", "cannot be the name of a run"),
+        ("postgresql://me:hunter2@h/db?nur=x", "'nur' is not a known option"),
         ("postgresql://me:hunter2@h:port/db", "not an address"),
-        ("postgresql://me:hunter2@h/db?sslmode=maybe", "'maybe' is no value of sslmode"),
+        ("postgresql://me:hunter2@h/db?sslmode=maybe", "'maybe' is not a value of sslmode"),
     ],
 )
 def test_a_wrong_address_is_named_without_its_password(address: str, problem: str) -> None:

@@ -251,13 +251,13 @@ def test_python_gives_both_verdicts(tmp_path: Path, rubric: Rubric) -> None:
     ("change", "words"),
     [
         (Change(without=("z",)), "no seat 'z'"),
-        (Change(without=("a", "b", "c")), "no juror is left"),
+        (Change(without=("a", "b", "c")), "no juror would be left"),
         (Change(leaving=("c",)), "before its first vote"),
         (Change(limits={"max_rounds": 1}, from_round=2), "whole deliberation"),
         (Change(limits={"max_rounds": 0}), "greater than or equal to 1"),
         (Change(limits={"max_round": 2}), "max_round"),
-        (Change(without=("a",)), "another debate"),
-        (Change(without=("a",), advocates=("a", "b")), "another debate"),
+        (Change(without=("a",)), "argues in the debate"),
+        (Change(without=("a",), advocates=("a", "b")), "argues in the debate"),
     ],
     ids=str,
 )
@@ -312,7 +312,7 @@ def test_only_what_every_arm_has_heard_is_replayed(tmp_path: Path) -> None:
     assert cases() == ["calm", "premature"]
     assert cases(arm="stances") == ["calm", "premature", "extra"]
     assert cases(cases=("premature",)) == ["premature"]
-    with pytest.raises(VenireError, match="no case 'extra' was heard"):
+    with pytest.raises(VenireError, match="no case 'extra' was judged"):
         cases(cases=("extra",))
 
 
