@@ -76,7 +76,7 @@ def test_the_page_and_the_table_name_bands_and_raters(ratings: Path, tmp_path: P
 def test_wide_files_are_read_and_mistakes_are_two_lines(tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text("case,rater,accurate\na,Ana,1\na,Ben,2\nb,Ana,3\nb,Ben,3\n")
     good = venire("agreement", "wide.csv", "--json", "--resamples", 20, cwd=tmp_path)
-    (tmp_path / "bad.csv").write_text("case,who,accurate\na,Ana,1\n")
+    (tmp_path / "bad.csv").write_text("case,colour,accurate\na,red,1\n")
     bad = venire("agreement", "bad.csv", cwd=tmp_path)
 
     assert list(json.loads(good.stdout)["attributes"]) == ["accurate"]
