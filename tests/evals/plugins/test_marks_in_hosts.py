@@ -17,6 +17,7 @@ from written_transcripts import cast, transcript_of
 
 from venire import Case, Jury, Stop
 from venire.agents.cost import Receipt
+from venire.evals import plugins
 from venire.evals.plugins.judgement import Judgement
 from venire.orchestration.verdict import verdict
 
@@ -71,6 +72,7 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Any
             vars(sys.modules[path]).update(contents)
         full = f"venire.evals.plugins.{name}"
         monkeypatch.delitem(sys.modules, full, raising=False)
+        monkeypatch.setattr(plugins, name, getattr(plugins, name, None), raising=False)
         module = importlib.import_module(full)
         loaded.append(full)
         sitting = Sitting(given or judgement())
