@@ -200,7 +200,7 @@ def test_an_answer_cut_at_its_limit_says_so_and_a_whole_one_is_read(shape: type[
     failed = Seat(cut, cut).fails(shape)
 
     assert failed.failure.reason == "unparsable" and failed.failure.detail.startswith(
-        "stopped at its token limit"
+        "the answer stopped at its token limit"
     )
     assert Seat(Reply(ballot(4), finish="length")).fill(shape).value.accurate.score == 4
     assert Seat(Reply(REFUSAL, finish="length")).fails(shape).failure.reason == "refused"

@@ -32,7 +32,7 @@ from venire.web.index_writer import (
 )
 from venire.web.pages.cases import _score, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words
-from venire.web.pages.frame import Reach, _few, badge
+from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
 from venire.web.pages.texts import Citation, locate, mark_quotes
 from venire.web.pages.votes import _kinds as kinds_of
@@ -477,12 +477,10 @@ def test_figures_show_and_say_their_numbers() -> None:
     assert spread_figure([(1, 0.5), (2, 0.25)], "C").description == "C, round 1: 0.50, round 2: 0.25"
 
 
-def test_how_far_the_index_has_read_and_who_judged() -> None:
+def test_how_far_the_index_has_read() -> None:
     assert (
         not Reach(5, 5, 5, "").reading_flags
         and Reach(5, 4, 5, "").reading_flags
         and Reach(4, 4, 5, "").reading_scores
     )
     assert "w4" in str(badge("hung", 9)) and "w1" in str(badge("hung", 0))
-    assert _few("a; b; c; d; e · prompts") == "a; b; c; and 2 more · prompts"
-    assert _few("a; b") == "a; b"
