@@ -25,7 +25,7 @@ from .objectives import AnswerScale, Objective, ScoredVotes, scored_votes
 Outcome = Literal["helped", "harmed", "no difference larger than the margin", "not shown"]
 Row = Mapping[Hashable, Any]
 NAME, TITLE = "deliberation", "What did deliberation do?"
-NOT_BLIND = "no juror voted blind, so there is no blind count to compare the verdicts with"
+NOT_BLIND = "no juror voted blind (before seeing the votes of other jurors), so there is no blind count to compare the verdicts with"
 UNIT_WORDS = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 EFFECT = ["value", "low", "high", "p", "p_holm", "n", "cases", "outcome", "margin", "objective", "final", "blind", "rule"]  # fmt: skip
 COUNTS = [
@@ -39,12 +39,12 @@ HEADS = {
     **{name: name.replace("_", " ") for name in COUNTS}, "saved": "cost saved", "note": "",
 }  # fmt: skip
 METHOD = (
-    "The effect of deliberation is the measure of agreement (the objective) of an arm's final verdicts minus that of a count of its own blind first ballots. Blind ballots are counted by the jury's rule "
-    "if that is a simple count, otherwise by the median, before any calibration. Every question with a final verdict, a blind count and people's rating counts. The effect is the mean over attributes, "
-    "with a paired jackknife over whole cases or groups; p is Holm-corrected over arms. Deliberation helped or harmed if the corrected p is below 0.05. It made no difference larger "
-    "than the margin if the whole 95% interval lies within the margin. Otherwise the data do not show whether deliberation made a difference. A vote or verdict is right if it is within half a step of people's value. "
-    "Changes from wrong to right and back are compared by the exact sign test over cases or groups; each case or group counts once, by the direction of most of its changes (McNemar's test if every case has "
-    "one question)."
+    "The objective is the measure by which arms are compared with people. The effect of deliberation is the objective of an arm's final verdicts minus the objective of a count of the arm's blind first ballots. "
+    "Blind ballots are counted by the jury's rule if that is a simple count, otherwise by the median, before any calibration. Only questions with a final verdict, a blind count and a rating by people are used. "
+    "The effect is averaged over attributes. Its interval is a paired jackknife over whole cases or groups; p is Holm-corrected over arms. Deliberation helped or harmed if the corrected p is below 0.05. It made no difference larger "
+    "than the margin if the whole 95% interval lies within the margin. Otherwise the data do not show whether deliberation made a difference. A vote or verdict is right if it is within half a step of the scale from people's reference. "
+    "Changes from wrong to right and from right to wrong are compared by the exact sign test over cases or groups. Each case or group counts once, by the direction of most of its changes. "
+    "If every case has one question, the test is McNemar's."
 )
 
 
@@ -96,7 +96,9 @@ def deliberation_section(
         f" ({'lower' if objective.better < 0 else 'higher'} is better).",
         texts={
             "effects": TableText("", "", {key: head for key, head in HEADS.items() if key != "attribute"}),
-            "attributes": TableText("By attribute", "p is corrected over arms and attributes.", HEADS),
+            "attributes": TableText(
+                "By attribute", "p is Holm-corrected over all arms and attributes of the table.", HEADS
+            ),
         },
     )
 
@@ -107,11 +109,13 @@ def effect_sentence(row: Row) -> str:
     if math.isnan(row["value"]):
         return f"{name}: the effect of deliberation is unknown: {row['note']}."
     interval = "" if math.isnan(row["low"]) else f", 95% interval {signed_number(row['low'], 3)} to {signed_number(row['high'], 3)}"  # fmt: skip
-    size = f"{objective} {row['final']:.3f} with deliberation, {row['blind']:.3f} by counting the blind ballots ({signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
+    size = f"{objective} {row['final']:.3f} with deliberation, {row['blind']:.3f} by counting the blind ballots (difference {signed_number(row['value'], 3)}{interval}, Holm-corrected {p_words(row['p_holm'])})"  # fmt: skip
     small = bool(row["outcome"] in ("helped", "harmed") and abs(row["value"]) <= row["margin"])
     told = {
-        "helped": "deliberation helped" + (", but by no more than the margin" if small else ""),
-        "harmed": "deliberation harmed" + (", but by no more than the margin" if small else ""),
+        "helped": "deliberation helped"
+        + (f", but by no more than the margin of {row['margin']:g}" if small else ""),
+        "harmed": "deliberation harmed"
+        + (f", but by no more than the margin of {row['margin']:g}" if small else ""),
         "no difference larger than the margin": f"deliberation made no difference larger than the margin of {row['margin']:g}",
         "not shown": "deliberation is shown neither to help nor to harm",
     }[row["outcome"]]
@@ -129,10 +133,10 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
             continue
         reason = {
             "harmed": "deliberation is shown to harm",
-            "no difference larger than the margin": f"deliberation is shown to make no difference larger than {row['margin']:g}",
+            "no difference larger than the margin": f"deliberation is shown to make no difference larger than the margin of {row['margin']:g}",
         }.get(
             row["outcome"],
-            "the blind count did as well or better on these cases, though the difference is not statistically significant",
+            "on these cases the blind count agreed with people as well as the final verdicts or better, though the difference is not statistically significant",
         )
         saved = "" if math.isnan(row["saved"]) else f" This saves {row['saved']:.0%} of the {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} instead of {row['cost']:.4g} per case)"  # fmt: skip
         time = f" and {row['seconds_saved']:.2g} seconds per case" if row["seconds_saved"] > 0 else ""
@@ -180,9 +184,11 @@ def effects_in_short(section: Section | None) -> str:
         f"{row['arm']} (saves {row['saved']:.0%} of its {UNIT_WORDS[row['unit']]})"
         for row in counted.to_dict("records")
     ]
-    count = f"; count the blind ballots of {_names(saved)}" if saved else ""
-    open_still = [f"its effect on {_names(untold)} is unknown"] if len(untold) else []
-    told = f"Deliberation {', '.join(said)}{count} (by {effects['objective'].iloc[0]})" if said else ""
+    count = f"; count the blind ballots, not the final verdicts, of {_names(saved)}" if saved else ""
+    open_still = [f"the effect of deliberation on {_names(untold)} is unknown"] if len(untold) else []
+    told = (
+        f"Deliberation {', '.join(said)}{count} (measured by {effects['objective'].iloc[0]})" if said else ""
+    )
     whole = "; ".join(filter(None, [told, *open_still]))
     return f"{whole[0].upper()}{whole[1:]}."
 
@@ -196,8 +202,8 @@ def _names(names: Iterable[str], most: int = 3) -> str:
 def _balance(row: Row, what: str) -> str:
     ahead, back = row[f"{what}_wrong_to_right"], row[f"{what}_right_to_wrong"]
     if not ahead + back:
-        return f"no {what} went from wrong to right or back"
-    return f"{ahead:.0f} {what} went from wrong to right and {back:.0f} from right to wrong (exact {p_words(row[f'{what}_p'])})"
+        return f"no {what} went from wrong to right or from right to wrong"
+    return f"{ahead:.0f} {what} went from wrong to right and {back:.0f} from right to wrong (exact sign test, {p_words(row[f'{what}_p'])})"
 
 
 def _against_people(
@@ -265,14 +271,14 @@ def _effect_row(
 
 def _difference(votes: ScoredVotes, objective: Objective, without: str) -> Contrast:
     """The objective of the first column of votes less that of the second, as it is reported."""
-    method = f"final verdicts minus blind count, {objective.words}"
+    method = f"{objective.words} of the final verdicts minus that of the blind count"
     n = len(votes.truth)
     otherwise = (
         without
         or f"{objective.words} is undefined on the {n} questions that have both a final verdict and a blind count"
     )
     if not n:
-        return Contrast(undefined(without or "no question has a final verdict, a blind count and people's value", method=method), np.nan)  # fmt: skip
+        return Contrast(undefined(without or "no question has a final verdict, a blind count and a rating by people", method=method), np.nan)  # fmt: skip
 
     def coefficient(values: FloatArray) -> Statistic:
         if objective.averaged:

@@ -36,7 +36,10 @@ def effects(
     usable, notes = _predictors(sheet, cases, (*PREDICTORS, *further))
     random = [name for name in intercepts if name != "group" or (name not in usable and _several(cases))]
     if not usable:
-        return pd.DataFrame(columns=EFFECTS), [*notes, "mixed model: no predictor varies"]
+        return pd.DataFrame(columns=EFFECTS), [
+            *notes,
+            "mixed model: none was fitted, because no predictor varies between cases",
+        ]
     if "group" in random:
         cases = cases.assign(group=cases["group"].fillna(cases["case"]))
     found = []
@@ -51,7 +54,7 @@ def effects(
             means = rows.groupby("case").agg({"difference": "mean", **dict.fromkeys(usable, "first")})
             fit = mean_difference_effects(means, predictors=usable)
             notes.append(
-                f"mixed model of {arm}: the table is too large, so a regression on each case's mean difference is used instead"
+                f"mixed model of {arm}: the table is too large, so each case's mean difference from people is regressed instead"
             )
         if fit.note:
             notes.append(f"mixed model of {arm}: {fit.note}")
@@ -90,7 +93,7 @@ def _predictors(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> tu
         if values.isna().any() or levels < 2:
             if name not in PREDICTORS:
                 why = (
-                    "some cases have no value"
+                    "some cases have no value for it"
                     if values.isna().any()
                     else "its value is the same for every case"
                 )
@@ -98,7 +101,7 @@ def _predictors(sheet: Sheet, cases: pd.DataFrame, columns: Sequence[str]) -> tu
             continue
         if not pd.api.types.is_numeric_dtype(values.dtype) and levels * CASES_A_LEVEL > len(judged):
             notes.append(
-                f"mixed model: {name} is left out, because {levels} levels in {len(judged)} cases are too many"
+                f"mixed model: {name} is left out, because {levels} different values in {len(judged)} cases are too many"
             )
             continue
         usable.append(name)
@@ -132,9 +135,9 @@ STRATA = [
 ]
 PAIRED, BETWEEN = "paired within groups", "between groups"
 STRATA_METHODS = (
-    "Agreement by stratum uses the attributes that 'overall' pools. The cases of a stratum are compared with all others in four columns: absolute error, offset (arm minus "
+    "A stratum is the cases with the same value in a column. Agreement by stratum uses the attributes that 'overall' pools. The cases of a stratum are compared with all other cases in four measures: absolute error, offset (arm minus "
     "people), the arm's score and people's score. The test is paired within groups if at least half of the stratum's groups also have a case "
-    "outside it (systems crossed with patients). Otherwise it is Welch's test between groups or cases. p is Holm-corrected over the strata of an arm "
+    "outside the stratum (for example, systems crossed with patients). Otherwise it is Welch's test between groups or cases. For each measure, p is Holm-corrected over the strata of an arm "
     "and column."
 )
 
@@ -244,10 +247,14 @@ def _stratum_sentence(row: Mapping[Hashable, Any]) -> str:
         )
     if row["score_p_holm"] < LEVEL:
         differences.append(
-            f"scores {row['score_difference']:+.2f} points compared with its scores on other cases ({p['score_']}; people's scores differ by {row['people_difference']:+.2f} points, {p['people_']})"
+            f"scores {_higher_or_lower(row['score_difference'])} than on other cases ({p['score_']}; people score {_higher_or_lower(row['people_difference'])}, {p['people_']})"
         )
     return (
         f"On cases with {row['column']} {row['level']}, {row['arm']} {'; '.join(differences)} (test: {row['test']})."
         if differences
         else ""
     )
+
+
+def _higher_or_lower(difference: float) -> str:
+    return f"{abs(difference):.2f} points {'lower' if difference < 0 else 'higher'}"

@@ -78,7 +78,7 @@ def evaluators_section(marks: Marks) -> Section:
     } if among["spearman"].notna().any() else {}  # fmt: skip
     methods = (
         "Evaluators are the arms, each juror of a jury (the median of its repeats), and panels of people: the reference, and the second panel if there is one. Scores are "
-        f"reversed where needed, so that high is good. 'Overall' pools the attributes that share a scale ({', '.join(_pooled_names(marks))}). Intervals: jackknife over cases or "
+        f"reversed where needed, so that high is good. 'Overall' pools the attributes that share a scale ({', '.join(_pooled_names(marks))}). Intervals are by the jackknife over cases or "
         "groups.",
     )
     return Section(
@@ -173,8 +173,8 @@ def _offset_sentence(row: dict[object, object]) -> str:
     value, low, high = (float(str(row[name])) for name in ("value", "low", "high"))
     name = row["evaluator"]
     if np.isnan(low):
-        return f"{name} scores {value:+.2f} points compared with people, on average ({row['note'] or 'no interval'})."
-    size = f"{value:+.2f} points (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']})"
+        return f"{name}'s scores differ from people's by {value:+.2f} points on average ({row['note'] or 'no interval'})."
+    size = f"mean difference {value:+.2f} points (95% interval {low:+.2f} to {high:+.2f}, n = {row['n']})"
     if low <= 0 <= high:
         return f"{name} is not shown to score higher or lower than people: {size}."
     return f"{name} scores {'higher' if value > 0 else 'lower'} than people: {size}."
@@ -190,8 +190,8 @@ def _worst_juror(table: pd.DataFrame) -> list[str]:
     ordered = rows.sort_values("value", kind="stable").to_dict("records")
     last, least = ordered[0], ordered[1]["value"]
     if not last["high"] < least:
-        return ["No juror is shown to agree worse with people than all others."]
+        return ["No juror is shown to agree worse with people than all other jurors do."]
     return [
         f"{last['evaluator']} agrees worst with people: Spearman's rho {last['value']:.2f} (95% interval {last['low']:.2f} to {last['high']:.2f}); "
-        f"all other jurors have {least:.2f} or more."
+        f"all other jurors have a rho of {least:.2f} or more."
     ]

@@ -94,7 +94,7 @@ class Objective:
     @property
     def need(self) -> str:
         """What a scale lacks that it does not fit."""
-        return "needs a scale with costs" if self.needs_costs else "this measure needs values with an order"
+        return "needs a scale with costs" if self.needs_costs else "needs a scale whose values have an order"
 
     def score(self, said: FloatArray, truth: FloatArray, scale: AnswerScale) -> FloatArray:
         """High is good."""

@@ -243,7 +243,9 @@ def _numbered_rounds(ratings: Iterable[Rating]) -> tuple[list[Rating], list[str]
     repeat = list(dict.fromkeys(repeat))
     if not repeat:
         return rounds, []
-    return rounds, [f"repeated ratings are numbered as rounds, and the last one counts: {_some(repeat)}"]
+    return rounds, [
+        f"ratings that one person repeated are numbered as rounds, and the last round counts: {_some(repeat)}"
+    ]
 
 
 def _on_scale(
@@ -278,7 +280,7 @@ def _mixed_value_notes(ratings: Sequence[Rating]) -> list[str]:
         elif rating.value is not None:
             numbers[rating.attribute] += 1
     return [
-        f"{name!r} has {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}); give --rubric to convert the words"
+        f"the values of {name!r} are {numbers[name]} numbers and {len(values)} words ({_some(dict.fromkeys(values))}); give --rubric to convert the words"
         for name, values in words.items()
         if numbers[name]
     ]

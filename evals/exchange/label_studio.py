@@ -145,7 +145,7 @@ def _answers(
             continue
         place = f"{name}: {control or kind}"
         if not isinstance(control, str) or not control or not isinstance(value, Mapping):
-            records.lose("rating", "an answer without a name or a value", place)
+            records.lose("rating", "an answer without the name of its question, or without a value", place)
         elif {"start", "end", "x", "ranges"} & value.keys():
             records.lose("rating", f"an answer ({kind}) about a part of a text", place)
         elif control in controls:

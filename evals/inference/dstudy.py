@@ -162,8 +162,8 @@ class DStudy:
         )
         relative, absolute = of.relative(of.jurors, of.repeats), of.absolute(of.jurors, of.repeats)
         return (
-            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors have a relative reliability of {relative:.3f} "
-            f"and an absolute reliability of {absolute:.3f}; {jurors_needed}. These are estimates from {of.cases} cases, without an interval."
+            f"{self.attribute}, {self.stage} ballots: {of.jurors} jurors have a reliability of {relative:.3f} for the order of cases (relative) "
+            f"and of {absolute:.3f} for the scores themselves (absolute); {jurors_needed}. These are estimates from {of.cases} cases, without an interval."
         )
 
 
@@ -328,7 +328,7 @@ def repeats_section(store: Store, arms: Collection[str]) -> Section | None:
         {"variances": pd.DataFrame(rows)},
         methods=(
             "Repeats of deliberations: verdicts vary between cases and between repeats of one case; votes also vary between jurors. Variances are "
-            "estimated from mean squares (Brennan 2001), and shares have a jackknife interval over cases. An arm's verdict is the median of its repeats, or their majority.",
+            "estimated from mean squares (Brennan 2001), and each share of the variance has a jackknife interval over cases. An arm's verdict is the median of its repeats, or their majority.",
         ),
     )  # fmt: skip
 
@@ -372,12 +372,16 @@ def _variance_shares(estimates: Mapping[str, float]) -> dict[str, float]:
 
 def _repeats_sentence(arm: str, attribute: str, row: Mapping[str, Any]) -> str:
     if math.isnan(row["repeat"]) or math.isnan(row["repeat_share"]):
-        return f"{arm}, {attribute}: whether one run is enough cannot be estimated: verdicts do not vary, or no deliberation was repeated."
+        return f"{arm}, {attribute}: whether one run of the deliberation is enough cannot be estimated: verdicts do not vary, or no deliberation was repeated."
     single_run = 1 - row["repeat_share"]
     several = _share(max(0.0, row["case"]), row["repeat"] / row["repeats"])
     interval = "" if math.isnan(row["repeat_high"]) else f" (95% interval {1 - row['repeat_high']:.2f} to {1 - row['repeat_low']:.2f})"  # fmt: skip
-    answer = "one run is enough" if single_run >= ENOUGH else "one run is not enough"
-    return f"{arm}, {attribute}: {answer}. With one run, differences between cases are a share of {single_run:.2f}{interval} of the variance of verdicts; with {row['repeats']} runs, {several:.2f}. A share of {ENOUGH:g} is enough."
+    answer = (
+        "one run of the deliberation is enough"
+        if single_run >= ENOUGH
+        else "one run of the deliberation is not enough"
+    )
+    return f"{arm}, {attribute}: {answer}. The share of the variance of verdicts that comes from differences between cases is {single_run:.2f}{interval} with one run and {several:.2f} with {row['repeats']} runs. A share of {ENOUGH:g} or more is enough."
 
 
 def _unmoved(votes: pd.DataFrame) -> bool:

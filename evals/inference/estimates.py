@@ -60,7 +60,7 @@ class RunEstimate:
             return f"{estimate_words} from {labels.n} labels and the jury."
         if worth < labels.n * 1.02:
             return f"{estimate_words}: the jury's scores add nothing to the {labels.n} labels."
-        return f"{estimate_words}: {labels.n} labels and the jury are as good as {worth:.0f} labels alone."
+        return f"{estimate_words}: {labels.n} labels and the jury's scores are as precise as {worth:.0f} labels alone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _estimand(table: pd.DataFrame, attribute: str) -> tuple[pd.DataFrame, list[s
         return table, []
     if table.loc[silent, "reference"].notna().any():
         return table, [
-            f"{attribute}: {number} verdicts are hung or not applicable; their cases are part of the estimate, but the jury adds nothing on them"
+            f"{attribute}: {number} verdicts are hung or not applicable; their cases are part of the estimate, but the jury adds no information about these cases"
         ]
     judged = table[~silent].reset_index(drop=True)
     return judged, [

@@ -82,7 +82,7 @@ def rating_facets(ratings: pd.DataFrame, *, model: Steps = "rating-scale") -> Fa
     facets = many_facets(final.assign(value=numbers).dropna(subset=["value"]), model=model)
     return _with_note(
         facets,
-        f"attributes with values that were left out, because they are not numbers: {', '.join(attributes)}"
+        f"values that are not numbers were left out for these attributes: {', '.join(attributes)}"
         if attributes
         else "",
     )
@@ -137,10 +137,10 @@ def facets_section(found: Facets) -> Section:
     raters = found.raters.sort_values("severity")
     lenient, harsh = raters.iloc[0], raters.iloc[-1]
     sentences = [
-        f"{harsh['rater']} is the harshest rater ({harsh['severity']:+.2f} logits, SE {harsh['se']:.2f}) and would give the mean case {harsh['fair']:.2f}. "
-        f"{lenient['rater']} is the most lenient ({lenient['severity']:+.2f} logits, SE {lenient['se']:.2f}) and would give the mean case {lenient['fair']:.2f}.",
+        f"{harsh['rater']} is the harshest rater (severity {harsh['severity']:+.2f} logits, SE {harsh['se']:.2f}) and would give an average case a score of {harsh['fair']:.2f}. "
+        f"{lenient['rater']} is the most lenient rater (severity {lenient['severity']:+.2f} logits, SE {lenient['se']:.2f}) and would give an average case a score of {lenient['fair']:.2f}.",
         f"The spread of raters' severities is {found.separation['separation of raters']:.1f} times their standard error (reliability "
-        f"{found.separation['reliability of raters']:.2f}). The spread of cases' measures is {found.separation['separation of cases']:.1f} times their standard error "
+        f"{found.separation['reliability of raters']:.2f}). The spread of the cases' estimated qualities (measures) is {found.separation['separation of cases']:.1f} times their standard error "
         f"(reliability {found.separation['reliability of cases']:.2f}).",
     ]
     misfits = raters[(raters["infit"] < MISFIT[0]) | (raters["infit"] > MISFIT[1])]
@@ -170,7 +170,7 @@ def facets_section(found: Facets) -> Section:
             "Wright map: cases, raters, attributes and the steps of the scale on one common axis, in logits": figure
         },
         methods=(
-            f"Many-facet Rasch model ({found.model}), marginal maximum likelihood, with normally distributed cases.",
+            f"A many-facet Rasch model ({found.model}) was fitted by marginal maximum likelihood; the measures of cases are assumed to be normally distributed.",
         ),
         notes=found.notes,
     )

@@ -31,13 +31,15 @@ def learn_severities(run: Sequence[Tally]) -> Count:
         if hung := too_few(tally):
             return hung
         if not tally.scale.ordered:
-            return Counted(None, "none", "fair averages need a scale with an order")
+            return Counted(
+                None, "none", "there is no fair average, because the values of this scale have no order"
+            )
         value = fair.get(tally.attribute, {}).get(tally.case)
         if value is None:
             return Counted(
                 mean([float(vote) for vote in tally.votes.values()]),
                 "fair",
-                "the plain mean is used, because there are too few cases to learn severity",
+                "the plain mean is used, because there are too few cases to estimate the severity of jurors",
             )
         return Counted(value, "fair")
 

@@ -140,13 +140,15 @@ def labelling_of(
     cluster = table["cluster"].to_numpy()
     if draw is None:
         return Labelling.random(labelled, cluster), (
-            "the labelled cases are assumed to be drawn at random, because no file of a draw was given",
+            "the labelled cases are assumed to be drawn at random, because no file of drawn cases was given (--draw)",
         )
     draw_by_case = draw.set_index("case")
     is_drawn = table["case"].isin(draw_by_case.index).to_numpy(bool)
     notes = []
     if extra := int((labelled & ~is_drawn).sum()):
-        notes.append(f"{extra} labelled cases are left out, because they are not in the file of the draw")
+        notes.append(
+            f"{extra} labelled cases are left out, because they are not in the file of drawn cases (--draw)"
+        )
     if silent := int((is_drawn & ~labelled).sum()):
         notes.append(f"{silent} drawn cases have no label; their labels are assumed to be missing at random")
     if not (labelled & is_drawn).any():
@@ -177,10 +179,10 @@ def even_draw(draw: pd.DataFrame, population: int, rng: np.random.Generator) -> 
     if chance.max() <= floor * (1 + 1e-9):
         return frozenset(
             draw["case"]
-        ), "The labelled cases were drawn at random, according to the file of the draw."
+        ), "The labelled cases were drawn at random, according to the file of drawn cases (--draw)."
     is_kept = rng.random(len(draw)) * chance < floor
     return frozenset(draw["case"][is_kept]), (
-        f"The labelled cases were drawn with unequal probabilities, according to the file of the draw: {int(is_kept.sum())} of {len(draw)} drawn cases are used. A "
+        f"The labelled cases were drawn with unequal probabilities, according to the file of drawn cases (--draw): {int(is_kept.sum())} of {len(draw)} drawn cases are used. A "
         "case with a higher probability of being drawn is used less often, so that every case had the same chance of being used."
     )
 

@@ -152,7 +152,7 @@ class _Fit:
                 )
             gaps = np.diff(categories)
             if np.ptp(gaps) > 1e-9:
-                self._notes.append("values of the scale that nobody used have no step")
+                self._notes.append("no step is estimated for values of the scale that nobody used")
         return group, values
 
     def _parts(self, free: FloatArray) -> tuple[FloatArray, float, FloatArray, FloatArray, list[FloatArray]]:
@@ -229,7 +229,9 @@ class _Fit:
         )
         at = fit.x
         if not fit.success and np.abs(fit.jac).max() > 1e-2:
-            self._notes.append("the fit of the model did not converge")
+            self._notes.append(
+                "the fit of the many-facet model did not converge, so its estimates may be wrong"
+            )
         covariance = _inverse_curvature(self.loss, at)
         means, log_spread, severity, difficulty, steps = self._parts(at)
         spread, mean = math.exp(log_spread), float(at[0])

@@ -34,7 +34,7 @@ MOST_VALUES = 1000
 """Values at which the share at or below is estimated."""
 METHODS = {
     "random": "prediction-powered mean (PPI++)",
-    "stratified": "prediction-powered mean (PPI++), strata weighted by their cases",
+    "stratified": "prediction-powered mean (PPI++), strata weighted by their number of cases",
     "active": "prediction-powered mean (PPI++), labels weighted by inverse probability",
 }
 
@@ -194,14 +194,14 @@ def _bounds(
         return (
             max(low, value - rare),
             min(high, value + rare),
-            "all labels are the same: the interval only limits how common other values can be",
+            "all labels are the same: the interval only says how common other values can be at most",
         )
     share = (value - low) / width
     if not 0 < share < 1:
         return (
             max(low, value - reach * error),
             min(high, value + reach * error),
-            "the estimate is at an end of the scale",
+            "the estimate is at an end of the scale, so its interval is cut off there",
         )
     logit, step = math.log(share / (1 - share)), reach * error / width / (share * (1 - share))
     left, right = (1 / (1 + math.exp(-max(-700.0, min(700.0, logit + side)))) for side in (-step, step))
@@ -337,7 +337,7 @@ def rectified_slopes(
     method = "prediction-powered least squares (PPI++)"
     usable = columns[rated | unrated]
     if groups < FEWEST + size or np.linalg.matrix_rank(columns[rated]) < size:
-        reason = f"{groups} labelled cases or groups are too few, or the columns do not vary among them"
+        reason = f"{groups} labelled cases or groups are too few, or the predictors do not vary among them"
         blank = undefined(reason, method=method, n=n, confidence=confidence)
         return [Rectified(blank, blank, math.nan)] * size
     inverse = np.linalg.inv(usable.T @ usable / len(usable))

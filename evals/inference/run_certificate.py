@@ -29,7 +29,7 @@ from .shift import Shift, Values, shift_test
 PLACES = 6
 WATCHED = ("score", "confidence", *SIGNALS)
 """What other cases are held against labelled ones by, beside the systems that produced them."""
-APPLIED = "This rule was made with the labels of another run. Its guarantee holds for this run only if the cases of both runs were drawn in the same way."
+APPLIED = "The rule for accepting verdicts was made with the labels of another run. Its guarantee holds for this run only if the cases of both runs were drawn in the same way."
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,9 @@ def _used_labels(
         )
     notes = list(verdicts.notes)
     if extra := len(labelled - drawn_cases):
-        notes.append(f"{extra} labelled cases are left out, because they are not in the file of the draw")
+        notes.append(
+            f"{extra} labelled cases are left out, because they are not in the file of drawn cases (--draw)"
+        )
     if silent := len(drawn_cases & set(table["case"]) - labelled):
         notes.append(f"{silent} drawn cases have no label; their labels are assumed to be missing at random")
     even_table = table.assign(reference=table["reference"].where(table["case"].isin(list(even_cases))))
@@ -208,7 +210,7 @@ def _assumption(table: pd.DataFrame) -> str:
     """That labels are taken as drawn at random, and where in the run they lie together."""
     labelled = table.groupby("case", sort=False)["reference"].count().to_numpy() > 0
     count, places = int(labelled.sum()), np.flatnonzero(labelled)
-    sentence = "It is assumed that the labelled cases were drawn at random, because no file of a draw was given (--draw; `venire triage --for estimate --design random` writes one)."
+    sentence = "It is assumed that the labelled cases were drawn at random, because no file of drawn cases was given (--draw; `venire triage --for estimate --design random` writes one)."
     if 1 < count < len(labelled) and places[-1] - places[0] + 1 == count:
         sentence += f" The {count} labelled cases follow one another in the run: that is a random draw only if the cases are in random order."
     return sentence
@@ -322,7 +324,7 @@ def certificate_answer(found: RunCertificate) -> Section:
                 "accepted unseen": f"{accepted} of {total}" + (f" ({accepted / total:.0%})" if total else ""),
                 "to people": total - accepted,
                 "minimum confidence": "none" if rule.threshold is None else f"{rule.threshold:.3f}",
-                "labels at or above this confidence": rule.labels,
+                "labels at or above the minimum confidence": rule.labels,
                 "wrong among these": rule.errors,
                 "error at most": "" if rule.bound is None else f"{rule.bound:.1%}",
             }
@@ -349,7 +351,7 @@ def certificate_lines(found: RunCertificate) -> list[str]:
     hung = int((found.verdicts["status"] != "reached").sum())
     if hung:
         lines.append(
-            f"{hung} verdicts are hung or not applicable. They always go to people for review, and are not counted among the labelled verdicts."
+            f"{hung} verdicts are hung or not applicable. These verdicts always go to people for review, and are not counted among the labelled verdicts."
         )
     return lines
 
@@ -358,18 +360,18 @@ def guarantee(found: RunCertificate) -> str:
     """What holds of the accepted verdicts, and of what it says nothing."""
     rule = found.rule
     if all(attribute_rule.threshold is None for attribute_rule in rule.attributes.values()):
-        return f"No verdict may be accepted without review: for no set of verdicts, the share of wrong ones is shown to be at most {rule.risk:.1%}."
+        return f"No verdict may be accepted without review: for no set of verdicts is the share of wrong verdicts shown to be at most {rule.risk:.1%}."
     distance = f" (further than {rule.within:g} from people's reference)" if rule.within else ""
     shifted_names = [name for name, shift in found.shifts.items() if shift.found]
     but = (
-        f" The other cases of this run are not like the labelled ones ({', '.join(shifted_names)}): the guarantee is not shown for them."
+        f" The unlabelled cases of this run are not like the labelled ones ({', '.join(shifted_names)}): the guarantee is not shown for the unlabelled cases."
         if shifted_names
         else ""
     )
     confidence = 1 - rule.delta
     return (
         f"Of the accepted verdicts at most {rule.risk:.1%} are wrong{distance}, with probability {confidence:.1%} over the draw of "
-        "the labels, on cases drawn like the labelled ones. The guarantee is about the error among accepted verdicts, not about their number."
+        "the labels, on cases drawn like the labelled ones. The guarantee is about the share of wrong verdicts among those accepted, not about how many are accepted."
         + but
     )
 
@@ -385,7 +387,7 @@ def _counts(found: RunCertificate, attribute: str, rule: AttributeRule) -> str:
     verdicts = _of(found, attribute)
     accepted = verdicts[verdicts["why"] == ""]
     return (
-        f"the bound on the error is from the {rule.labels}{whence} with a confidence of {rule.threshold:.3f} or more; {rule.errors} of these are wrong. Of the "
+        f"{rule.labels}{whence} have a confidence of {rule.threshold:.3f} or more; {rule.errors} of these verdicts are wrong. The bound on the error rate is computed from these verdicts. Of the "
         f"{len(verdicts)} verdicts of this run, {len(accepted)} are accepted; {int(accepted['labelled'].sum())} of the accepted verdicts have a label."
     )
 
@@ -397,8 +399,8 @@ def _why_nothing(c: Certificate) -> str:
             f"{c.labels} labels are too few: at least {c.fewest} are needed, even if all verdicts are right"
         )
     if c.needed is None:
-        return f"{wrong_among_surest}: at that rate no number of labels would show an error of at most {c.risk:.1%}"
-    return f"{wrong_among_surest}: at that rate about {max(c.needed, c.labels + 1)} labels would show an error of at most {c.risk:.1%}"
+        return f"{wrong_among_surest}: at that rate no number of labels would show an error rate of at most {c.risk:.1%}"
+    return f"{wrong_among_surest}: at that rate about {max(c.needed, c.labels + 1)} labels would be needed to show an error rate of at most {c.risk:.1%}"
 
 
 def _labels_json(c: Certificate) -> dict[str, Any]:

@@ -47,15 +47,15 @@ class Shift:
     def sentence(self) -> str:
         """What was found, in words."""
         if self.note:
-            return f"Whether the other cases differ from the labelled ones could not be tested: {self.note}."
+            return f"Whether the unlabelled cases differ from the labelled ones could not be tested: {self.note}."
         if self.found:
             return (
                 f"The unlabelled cases differ from the labelled ones ({self.signal}: distance {self.distance:.2f}, {p_words(self.p)}). So the "
-                "labelled cases are not a random draw, and the certificate may not hold. Label some of the other cases at random."
+                "labelled cases are not a random draw, and the certificate may not hold. Label some of the unlabelled cases, drawn at random."
             )
         return (
-            f"No shift was seen between the labelled cases and the others ({p_words(self.p)}); a shift that leaves scores, signals and systems "
-            "unchanged could not be seen."
+            f"No difference was seen between the labelled and the unlabelled cases ({p_words(self.p)}). The test compares scores, confidence, signals of the "
+            "deliberation and systems, and sees no other difference."
         )
 
 
@@ -143,7 +143,7 @@ class RunShift:
             sentences.append(
                 f"{name}: the change of the jury moved scores by {estimate_phrase(shift, '+.3f', '+.3f')} on the same cases."
                 if shift.defined
-                else f"{name}: the shift is unknown: {shift.note}."
+                else f"{name}: how far the change of the jury moved scores is unknown: {shift.note}."
             )
         return tuple(sentences)
 

@@ -192,13 +192,15 @@ def read_scores(
             )
         values[name][case] = number
         kinds.setdefault(name, (_text(row.get("family")) or GIVEN, "low" if direction == "low" else "high"))
-    notes = [f"{path}: scores left out, because their cases were not measured: {len(strangers)}, such as {strangers[0]!r}"] if strangers else []  # fmt: skip
+    notes = [f"{path}: scores left out, because their cases are not among the measured cases: {len(strangers)}, such as {strangers[0]!r}"] if strangers else []  # fmt: skip
     ends = (-math.inf, math.inf)
     given_metrics = []
     for name, case_scores in values.items():
         scores = {case: case_scores.get(case, math.nan) for case in cases}
         notes_by_case = {
-            case: "the file has no score for this case" for case, value in scores.items() if math.isnan(value)
+            case: "the file of scores has no score for this case"
+            for case, value in scores.items()
+            if math.isnan(value)
         }
         given_metrics.append(MeasuredMetric(name, name, *kinds[name], ends, scores, notes_by_case))
     return given_metrics, notes

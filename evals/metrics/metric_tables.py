@@ -55,8 +55,8 @@ def metric_deltas_figure(deltas: Sequence[MetricDelta]) -> Figure:
 
 
 _CAPTION = (
-    "Mean score of the cases that people call severe minus that of the cases they call harmless. Error rates count as one minus the rate, so "
-    "a metric that agrees with people is below zero. Lines are 95% intervals."
+    "Each bar is a metric's mean score of the cases that people call severe minus its mean score of the cases that people call harmless. Error rates count as one minus the rate, so "
+    "a metric that agrees with people has a bar below zero. Lines are 95% intervals of this difference."
 )
 _TRACKING = {"metric": "metric", "family": "family", "good_is": "good is", "statistic": "", "value": "value", "low": "low",
              "high": "high", "n": "n", "wrong_sign": "wrong sign", "note": ""}  # fmt: skip

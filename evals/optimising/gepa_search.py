@@ -143,7 +143,7 @@ class _Adapter(GEPAAdapter[Case, Verdict, Verdict]):
             "accepted" if p <= ENTRY else "rejected",
             ""
             if p <= ENTRY
-            else "the gain on the cases that the wording was written from is not statistically significant",
+            else "the gain of the new wording on the cases that it was written from is not statistically significant",
             "\n\n".join(proposal.candidate[name] for name in edited_names),
             {
                 "cases": float(len(old_verdicts)),

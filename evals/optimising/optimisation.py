@@ -91,7 +91,7 @@ class Optimised:
             return f"No wording better than yours was found: {self.why}. Your wording is returned unchanged ({measure} {_three_places(self.rewards[0])} on {n} test cases)."
         gain = self.gain.difference
         before, after = map(_three_places, self.rewards)
-        scores = f"{measure} {before} before and {after} after on {n} held-out test cases"
+        scores = f"{measure} {before} with your wording and {after} with the new wording on {n} held-out test cases"
         if np.isnan(self.gain.p):
             return f"It is not shown whether the new wording is better: {scores}; {gain.note}. {_KEPT}"
         interval = f"difference {gain.value:+.3f}, {interval_phrase(gain.low, gain.high, '+.3f')}"

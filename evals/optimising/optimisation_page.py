@@ -74,7 +74,7 @@ def notes(result: Optimised) -> list[str]:
     tried_count = sum(trial.state in ("accepted", "rejected") for trial in result.trials)
     refused = [trial for trial in result.trials if trial.state == "refused"]
     sentences = [
-        f"{tried_count} wordings were tried, and {len(refused)} were refused without a trial. This took {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
+        f"{tried_count} wordings were tried, and {len(refused)} were refused without a trial. The optimisation took {spent.calls} calls ({spent.price}), {result.search_calls} of them before "
         f"the first test case was read. Cases: {len(plan.parts.train)} for training, {len(plan.parts.validation)} for choosing the best wording, "
         f"{len(plan.parts.test)} held out for the final score. No group is in two of these parts."
     ]

@@ -146,7 +146,7 @@ def plan_optimisation(path: Path) -> OptimisationPlan:
         given=[target.text(judge) for target in places.values()],
     )
     notes += [
-        f"{case}: the text gives instructions, so it is not shown to the reflecting model ({passages[0].partition(': ')[2][:80]!r})"
+        f"{case}: the text of the case gives instructions, so it is not shown to the model that writes new wordings ({passages[0].partition(': ')[2][:80]!r})"
         for case, passages in guard.flagged.items()
     ]
     alternatives = written_alternatives(file, folder, judge, places, guard)

@@ -101,7 +101,7 @@ class Rewards:
             rows[1],
             cluster,
             method=f"difference in {self.words}",
-            otherwise="no question was answered under both wordings",
+            otherwise="no question has a verdict both with the old and with the new wording",
         )
 
     def value(self, verdicts: Sequence[Verdict]) -> float:

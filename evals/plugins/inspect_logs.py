@@ -58,7 +58,7 @@ def _read_score(name: str, scorer: str, score: Mapping[str, Any], records: ToolR
     value, why = score.get("value"), score.get("explanation")
     for attribute, given in (value if isinstance(value, Mapping) else {scorer: value}).items():
         if given == "N":
-            records.skip("scores of N (no answer was found to score)", f"{name}: {attribute}")
+            records.skip("scores of N (Inspect's mark for no answer)", f"{name}: {attribute}")
         else:
             number = _LETTERS.get(given, given) if isinstance(given, str) else given
             add_score(records, name, scorer, str(attribute), number, why)

@@ -71,7 +71,7 @@ class Judgement:
                     "hung",
                     None,
                     None,
-                    f"not every part of this score has a verdict: {', '.join(parts)}",
+                    f"this score needs a verdict on each of its parts, and at least one part has none: {', '.join(parts)}",
                 )
             else:
                 reason = f"{value:g}, computed from {', '.join(parts)}"

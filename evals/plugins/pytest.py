@@ -22,7 +22,7 @@ _OPTIONS = {
     "jury": "the jury: a jury file, or a name from `venire juries`",
     "model": "the model of every juror whose model the jury file does not name",
     "base_url": "the address of the server that runs the model",
-    "record": "the folder of a run that keeps every call, so that none is paid for twice",
+    "record": "the folder of a run that keeps every model call, so that no call is paid for twice",
 }
 
 
@@ -34,9 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    marker = (
-        "jury(repeats=1, rubric=..., jury=..., ...): have this jury judge the test's cases this many times"
-    )
+    marker = "jury(repeats=1, rubric=..., jury=..., ...): have this jury judge each case of the test as often as repeats says"
     config.addinivalue_line("markers", marker)
 
 

@@ -144,8 +144,8 @@ def warn_of_one_name(scorer: Any, sitting: Sitting, prefix: str) -> None:
     alike[:] = [(other, jury) for other, jury in alike if other() is not None]
     if any(jury is not sitting for _, jury in alike):
         warnings.warn(
-            "two juries of this program give their scores the same names, and a host that has both in one evaluation averages or replaces "
-            "them: give each a prefix= (in HELM a name=) of its own",
+            "two juries of this program give their scores the same names, and a tool that uses both juries in one evaluation averages or replaces "
+            "these scores: give each jury a prefix= (in HELM a name=) of its own",
             stacklevel=3,
         )
     alike.append((weakref.ref(scorer), sitting))

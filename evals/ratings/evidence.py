@@ -245,11 +245,11 @@ def _seated_people(
             parts.append(blind.assign(rater=f"{person}, blind")[["case", "rater", "attribute", "value"]])
             if {person, f"{person} (person)"}.intersection(raters):
                 notes.append(
-                    f"{person} was a juror in {arm.name}, and is among the people that {arm.name} is compared with"
+                    f"{person} was a juror in {arm.name}, and is among the people that {arm.name} is compared with, so agreement with people may be too high"
                 )
             if blind.empty:
                 notes.append(
-                    f"{person} read the other jurors before voting in {arm.name}, so there are no blind votes to use as a baseline"
+                    f"{person} read what the other jurors wrote before voting in {arm.name}, so there are no blind votes to use as a baseline"
                 )
             else:
                 notes.append(

@@ -54,7 +54,7 @@ def shared_group_note(parts: Mapping[str, str], groups: Mapping[str, object] | p
         return ""
     return (
         f"The column {column!r} splits groups: {' and '.join(counts)} have other cases of their group in another part. "
-        "An arm that was trained or chosen on one part has seen groups of the other, so its results there are too good."
+        "An arm that was trained or chosen on one part has seen groups of the other part, so its results on the other part are too good."
     )
 
 

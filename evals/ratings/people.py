@@ -115,7 +115,7 @@ class RatingCheck:
         if self.unknown_attributes:
             names = [f"{name!r} ({count})" for name, count in self.unknown_attributes.items()]
             sentences.append(
-                f"attributes left out, because people rated them but the juries were not asked: {_some(names)}"
+                f"attributes left out, because people rated them but the juries were not asked about them: {_some(names)}"
             )
         for fault, values in (("not on its scale", self.off_scale), ("not a number", self.in_words)):
             sentences += [_values_note(name, fault, strays) for name, strays in values.items()]

@@ -37,7 +37,7 @@ class Pooling:
     @property
     def note(self) -> str:
         """Which attributes were turned, in words; nothing where none was."""
-        return f"{', '.join(self.turned)} reversed so that high is good" if self.turned else ""
+        return f"scores of {', '.join(self.turned)} reversed so that high is good" if self.turned else ""
 
 
 def pooling(
@@ -93,17 +93,21 @@ def table_pooling(
         kinds |= dict.fromkeys(_within_the_widest(names, parts), kind)
     pooled = _largest_set(kinds)
     if len(pooled) < 2:
-        reason = "no ratings" if not parts else "no two attributes share a scale, so they are not pooled"
+        reason = (
+            "no ratings" if not parts else "no two attributes share a scale, so attributes are not pooled"
+        )
         return Pooling((), {}), reason
     result = _one_direction(pooled, questions)
     remarks = (
-        ["the attributes are assumed to share a scale, because none is declared"]
+        ["the attributes are assumed to share a scale, because no scale is declared"]
         if kinds[pooled[0]] in undeclared
         else []
     )
     others = [name for name in parts if name not in pooled]
     if others:
-        remarks.append(f"{', '.join(others)} left out, because the scale is another")
+        remarks.append(
+            f"{', '.join(others)} left out, because the scale differs from that of the pooled attributes"
+        )
     remarks += [result.note] if result.note else []
     return result, f"pools {', '.join(pooled)}: {'; '.join(remarks)}" if remarks else ""
 

@@ -32,7 +32,7 @@ class Reference:
     def notes(self) -> tuple[str, ...]:
         """What was left out for want of a majority: how many cases, of which attribute."""
         return tuple(
-            f"people have no majority on {name!r} of {count} case{'' if count == 1 else 's'}: left out, because there is no reference"
+            f"people have no majority on {name!r} of {count} case{'' if count == 1 else 's'}: not used, because there is no reference to compare with"
             for name, count in self.undecided.items()
         )
 
@@ -114,7 +114,7 @@ def rule_words(rule: Rule | None) -> str:
     median_of_people = words_by_rule[rule or "median"]
     return (
         f"{median_of_people} who rated the same attribute of the same case; on nominal and binary scales it is the value "
-        "that most of them gave. If two values are given most often, there is no majority, and the question is left out"
+        "that most of them gave. If two or more values tie for the most ratings, there is no majority, and the question is left out"
     )
 
 

@@ -41,7 +41,9 @@ class AccessCheck:
     def check_host(self, headers: Iterable[str]) -> None:
         """Raises RequestError 421 unless the `Host` headers are one, and name what is served."""
         if not self._hosts.allow(headers):
-            self._log.warning("request refused: the server does not serve this Host")
+            self._log.warning(
+                "request refused: the server does not answer under the host name of the request"
+            )
             remedy = "use the address that the server printed, or start the server with --allow-host NAME"
             raise RequestError(421, "this server does not answer under the host name of the request", remedy)
 

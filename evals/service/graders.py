@@ -49,7 +49,7 @@ class Grader(BaseModel):
     type: Literal["score_model"]
     name: str = Field(
         "",
-        description="The attribute, reversed score or composite of the rubric that is rewarded. With any other name, the whole rubric is rewarded.",
+        description="The attribute, reversed score or composite of the rubric whose score is the reward. With any other name, the reward is the mean of the rubric's attributes.",
     )
     range: Annotated[
         list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=2, max_length=2)
@@ -69,7 +69,7 @@ class GraderRun(BaseModel):
     model_sample: str = Field(min_length=1, description="The text under judgement.")
     item: dict[str, Any] = Field(
         default_factory=dict,
-        description="source, reference, question, audience, group and system as in a case; the rest is kept as metadata.",
+        description="source, reference, question, audience, group and system as in a case; all other keys of the item are kept as metadata.",
     )
 
 

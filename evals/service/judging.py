@@ -53,7 +53,7 @@ class _CaseFields(BaseModel):
         description="The id under which the case is stored (default: a hash of its texts).",
     )
     source: Annotated[str, Field()] | list[str] | None = Field(
-        None, description="What the output was made from: a text, or a list of them."
+        None, description="What the output was made from: a text, or a list of texts."
     )
     reference: str | None = None
     question: str | None = None
@@ -65,7 +65,7 @@ class _CaseFields(BaseModel):
     messages: tuple[SpokenMessage, ...] = Field(
         default_factory=tuple,
         min_length=1,
-        description="A conversation or a trajectory in OpenAI's chat format, tool calls included. Without `output`, the conversation itself is judged. With `output`, it is what came before the output.",
+        description="A conversation or a trajectory in OpenAI's chat format, tool calls included. Without `output`, the conversation itself is judged. With `output`, the conversation is what came before the output.",
     )
 
     def case(self) -> Case:
@@ -86,7 +86,7 @@ class CaseRequest(_CaseFields):
     )
 
     output: Text = Field(
-        default_factory=str, description="The text to judge; without it, the messages are judged."
+        default_factory=str, description="The text to judge; without `output`, the messages are judged."
     )
     system: str | None = Field(
         None, description="The system that produced the output. Jurors never see its name."

@@ -63,7 +63,7 @@ def _score() -> dict[str, Any]:
         "summary": "Have the jury judge a case, and wait for the verdict",
         "description": (
             "A case that was judged before is answered from the record and costs nothing. If the connection or the server is "
-            "lost, send the case again: finished calls are kept and not paid for again."
+            "lost, send the case again: finished calls of models are kept and not paid for again."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="Case")})},
         "responses": {"200": _deliberation_response("The deliberation and its verdict."), **_problems(400, 401, 408, 413, 415, 421, 422, 503)},
@@ -75,8 +75,8 @@ def _grade() -> dict[str, Any]:
         "operationId": "grade",
         "summary": "OpenAI's graders API: judge a model's sample, and return a reward",
         "description": (
-            "If the grader has the name of an attribute or composite, the reward is its score; otherwise it is the mean of the rubric's attributes. "
-            "Rewards go from 0 (worst) to 1 (best), or over the grader's range. If the jury is hung, the reward is null, never 0, and an error is flagged in the metadata."
+            "If the grader has the name of an attribute or composite, the reward is the score of that attribute or composite; otherwise the reward is the mean of the rubric's attributes. "
+            "Rewards go from 0 (worst) to 1 (best), or over the range that the grader gives. If the jury is hung, the reward is null, never 0, and an error is flagged in the metadata."
         ),
         "requestBody": {"required": True, "content": _json({"$ref": _REFS.format(model="GraderRun")})},
         "responses": {
@@ -174,7 +174,7 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
         "type": "object",
         "required": ["reward", "sub_rewards", "metadata", "model_grader_token_usage_per_model"],
         "properties": {
-            "reward": {"type": ["number", "null"], "description": "The value is null if the jury is hung."},
+            "reward": {"type": ["number", "null"], "description": "The reward is null if the jury is hung."},
             "sub_rewards": {"type": "object", "additionalProperties": {"type": ["number", "null"]}},
             "metadata": {"type": "object", "required": ["errors", "name", "type", "scores"]},
             "model_grader_token_usage_per_model": {"type": "object"},
@@ -203,7 +203,10 @@ def _schemas(case: type[BaseModel]) -> dict[str, Any]:
             "stop": {"$ref": _REFS.format(model="Stop")},
             **dict.fromkeys(("rounds", "turns", "steps", "calls"), _COUNT),
             "tokens": tokens,
-            "usd": {"type": ["number", "null"], "description": "The cost is null if a price is not known."},
+            "usd": {
+                "type": ["number", "null"],
+                "description": "The cost in US dollars; null if the price of a model is not known.",
+            },
             "seconds": {"type": "number"},
             "verdict": {"type": "object", "additionalProperties": {"$ref": _REFS.format(model="Outcome")}},
             "derived": {"type": "object", "additionalProperties": {"type": "number"}},

@@ -44,7 +44,7 @@ def krippendorff_alpha(ratings: Ratings, *, level: Level, jackknife: Jackknife =
         reason = (
             "no case has two ratings"
             if n == 0
-            else "only one value was used, so cases cannot be distinguished"
+            else "all ratings have the same value, so cases cannot be distinguished"
         )
         return undefined(reason, method=method, n=n, confidence=jackknife.confidence)
     if level == "ratio" and scale[0] < 0:
@@ -210,7 +210,7 @@ def _rise(grid: Matrix, number: int, level: Level, jackknife: Jackknife) -> tupl
     columns = [column for column in range(len(grid.raters)) if column != number]
     _, scale = on_scale(grid)
     if len(scale) < 2:
-        return np.nan, np.nan, np.nan, "only one value was used"
+        return np.nan, np.nan, np.nan, "all ratings have the same value"
     make = alpha_coefficient(scale, level)
 
     def rise(values: FloatArray) -> Statistic:

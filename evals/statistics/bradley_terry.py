@@ -43,7 +43,7 @@ def bradley_terry(
     np.add.at(beats, (first, second), shares)
     np.add.at(beats, (second, first), 1 - shares)
     if connected_components(beats > 0, directed=True, connection="strong")[0] > 1:
-        cause = "some systems never lost to the others, or were never compared with them, so strengths have no finite value"
+        cause = "some systems never lost to the other systems, or were never compared with them, so strengths have no finite value"
         return [undefined(cause, method=METHOD, n=count, confidence=confidence) for count in n]
     design = np.zeros((len(shares), players))
     design[np.arange(len(shares)), first] += 1
@@ -60,7 +60,7 @@ def bradley_terry(
         cause = (
             "all comparisons are of one case"
             if cases < 2
-            else "comparisons of the same two systems never differ"
+            else "comparisons of the same two systems always have the same result"
         )
         return [
             Estimate(float(s), np.nan, np.nan, count, METHOD, confidence, f"no interval: {cause}")
@@ -104,9 +104,7 @@ def _maximum(design: FloatArray, shares: FloatArray) -> FloatArray:
 DAVIDSON = (
     "Davidson (1970) model, in log-odds; the interval allows for correlated comparisons of the same case"
 )
-LENGTH_CONTROLLED = (
-    "logistic regression on tanh of the standardised difference in length, predicted at no difference"
-)
+LENGTH_CONTROLLED = "logistic regression on tanh of the standardised difference in length, predicted for outputs of equal length"
 _FURTHEST = 20.0
 """Log-odds beyond which an estimate is on its way to infinity."""
 
@@ -160,7 +158,7 @@ def davidson(
     with_ties = bool((outcome == 0).any())
     fit = _davidson_fit(design[:, kept], outcome, cluster, players, with_ties) if n else None
     if fit is None:
-        why = "no finite value: some systems never lost to the others or tied with them, or every comparison went one way"
+        why = "no finite value: some systems never lost to the other systems or tied with them, or every comparison went one way"
         none = undefined(why, method=DAVIDSON, n=n, confidence=confidence)
         return Davidson([none] * players, none, [none] * columns.shape[1])
     values, errors = fit
@@ -175,7 +173,7 @@ def davidson(
 
     places = {int(column): place for place, column in enumerate(kept)}
     aliased = undefined(
-        "not identifiable: this effect never varies independently of the others",
+        "not identifiable: this effect never varies independently of the other effects",
         method=DAVIDSON,
         n=n,
         confidence=confidence,
@@ -291,7 +289,9 @@ def length_controlled(
         return none("the lengths of the outputs are not known" if n >= 2 else "too few comparisons")
     apart = float(difference.std(ddof=1))
     if apart < 1e-12:
-        return none("the outputs' lengths always differ by the same amount")
+        return none(
+            "length cannot be controlled for, because the lengths of the outputs always differ by the same amount"
+        )
     design = np.column_stack([np.ones(n), np.tanh(difference / apart)])
     at = np.zeros(2)
     for _ in range(STEPS):

@@ -60,7 +60,7 @@ def fleiss_kappa(ratings: Ratings, *, jackknife: Jackknife = CASES) -> Estimate:
     grid, scale = on_scale(matrix(ratings, by=jackknife.by))
     method, n = "Fleiss' kappa", len(grid.pairable().cases)
     if n == 0 or len(scale) < 2:
-        reason = "no case has two ratings" if n == 0 else "only one value was used"
+        reason = "no case has two ratings" if n == 0 else "all ratings have the same value"
         return undefined(reason, method=method, n=n, confidence=jackknife.confidence)
     return jackknife.estimate(
         fleiss_coefficient(scale), grid, method=method, otherwise=COMPLETE, transform=FISHER, gate=RANKED, n=n
@@ -99,7 +99,9 @@ def gwet_ac(
     n = len(grid.pairable().cases)
     if n == 0 or len(scale) < 2:
         reason = (
-            "no case has two ratings" if n == 0 else "only one value was used; give the scale's categories"
+            "no case has two ratings"
+            if n == 0
+            else "all ratings have the same value; give the scale's categories"
         )
         return undefined(reason, method=name, n=n, confidence=jackknife.confidence)
     return jackknife.estimate(
@@ -234,7 +236,7 @@ def cohen_kappa(
         grid = grid.numbers(f"{weighting} kappa")
     grid, scale = on_scale(grid, categories)
     name = "Cohen's kappa" if weighting == "identity" else f"Cohen's kappa, {weighting} weights"
-    constant = "both raters gave every case the same value, so chance agreement is complete"
+    constant = "both raters gave every case one and the same value, so agreement beyond chance is undefined"
     return pair_estimate(
         grid,
         kappa_statistic(scale, weighting),

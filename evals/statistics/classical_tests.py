@@ -49,7 +49,7 @@ def wilcoxon_signed_rank(ratings: Ratings, *, raters: Raters, confidence: float 
     gap = values[:, 0] - values[:, 1]
     name = f"median difference, {raters[0]} minus {raters[1]}"
     if len(gap) == 0:
-        empty = "no case has both ratings"
+        empty = "no case was rated by both raters"
         return SignedRank(
             math.nan,
             math.nan,

@@ -150,13 +150,13 @@ SHARE_OF: dict[YesNoMetric, tuple[int, ...]] = {
 }
 """The cells whose cases each metric is a share of: 0 both yes, 1 only predicted, 2 only true, 3 both no."""
 UNDEFINED: dict[YesNoMetric, str] = {
-    "accuracy": "no case has both answers",
-    "sensitivity": "the reference never says yes",
-    "recall": "the reference never says yes",
-    "specificity": "the reference never says no",
+    "accuracy": "no case has both a prediction and a reference",
+    "sensitivity": "no case has the reference yes",
+    "recall": "no case has the reference yes",
+    "specificity": "no case has the reference no",
     "precision": "yes was never predicted",
     "f1": "neither says yes",
-    "kappa": "both gave every case the same answer, so chance agreement is complete",
+    "kappa": "every prediction and every reference is one and the same answer, so agreement beyond chance is undefined",
 }
 
 

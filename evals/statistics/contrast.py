@@ -129,7 +129,7 @@ def _contrast(
         return Contrast(difference, difference.p)
     equal = abs(gap) < 1e-12
     reason = (
-        f"the two are the same on all {units(grid)}"
+        f"both sides of the comparison are the same on all {units(grid)}"
         if equal
         else f"the difference is the same on all {units(grid)}"
     )
@@ -190,7 +190,7 @@ def _change(grid: Matrix, base: list[int], grown: list[int], form: Form) -> IccC
         few = (
             "fewer than two people"
             if len(base) < 2
-            else f"{count_words(n, 'case')} rated by everyone; two are needed"
+            else f"{count_words(n, 'case')} rated by everyone; at least two cases are needed"
         )
         return IccChange(np.nan, np.nan, undefined(few, method=method, n=n), np.nan)
     make, ones = icc_coefficient(form), np.ones((1, n))
@@ -200,7 +200,7 @@ def _change(grid: Matrix, base: list[int], grown: list[int], form: Form) -> IccC
         old, new = make(values[:, base]), make(values[:, grown])
         return lambda weights: new(weights) - old(weights)
 
-    flat = "cases do not differ, so there is no variance to divide"
+    flat = "the scores of cases do not differ, so the ICC is undefined"
     sides = (
         replace(grid, values=grid.values[:, side], raters=tuple(grid.raters[i] for i in side))
         for side in (base, grown)

@@ -64,7 +64,7 @@ class Bootstrap:
 
     def _too_few(self, defined_count: int, clusters: int) -> str:
         if clusters < 2:
-            return "one case cannot be resampled"
+            return "a single case or group cannot be resampled"
         if defined_count < max(1, ENOUGH * self.resamples):
             return f"the value was defined in only {defined_count} of {self.resamples} resamples"
         if 2 / (defined_count + 1) > 1 - self.confidence + 1e-12:

@@ -11,7 +11,7 @@ from .matrix import FloatArray, Ratings
 from .pairs import PairStatistic, Raters, pair_estimate, pair_matrix
 from .weighted import OfSums, Statistic
 
-EMPTY = "no case has both ratings"
+EMPTY = "no case was rated by both raters"
 
 
 def offset(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | None = None) -> Estimate:
@@ -36,7 +36,10 @@ def offset(ratings: Ratings, *, jackknife: Jackknife = CASES, raters: Raters | N
         transform=RAW,
         gate=OPEN,
     )
-    note = estimate.note or "no interval: sizes of offsets are above zero even if raters do not differ"
+    note = (
+        estimate.note
+        or "no interval: by chance alone, absolute offsets are above zero even if raters do not differ"
+    )
     return replace(estimate, low=np.nan, high=np.nan, note=note)
 
 

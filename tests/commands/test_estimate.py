@@ -31,7 +31,7 @@ def test_the_truth_lies_within_and_the_jury_is_worth_labels(folder: Path) -> Non
         assert found["low"] <= truth[each["attribute"]] <= found["high"]
         assert found["high"] - found["low"] < alone["high"] - alone["low"]
         assert each["worth_in_labels"] > 150 and each["labels"] == 100 and each["design"] == "random"
-    assert "labels and the jury are as good as" in document["sentences"][0]
+    assert "labels and the jury's scores are as precise as" in document["sentences"][0]
     assert any("hung" in note for note in document["notes"]) and any(
         "at random" in note for note in document["notes"]
     )
@@ -59,8 +59,9 @@ def test_a_draw_is_kept_and_used(folder: Path) -> None:
         document = json.loads(done.stdout)
         assert {each["design"] for each in document["estimates"]} == {design}
         assert all(each["labels"] == 90 for each in document["estimates"])
-        assert "210 labelled cases are left out, because they are not in the file of the draw" in " ".join(
-            document["notes"]
+        assert (
+            "210 labelled cases are left out, because they are not in the file of drawn cases (--draw)"
+            in " ".join(document["notes"])
         )
 
 

@@ -127,8 +127,11 @@ def test_overall_leaves_out_what_is_on_another_scale():
 
     assert mixed.overall["icc3k"].value == both.overall["icc3k"].value
     assert "pools accurate, thorough" in mixed.overall["icc3k"].note
-    assert "stigma left out, because the scale is another" in mixed.overall["icc3k"].note
-    assert "none is declared" in both.overall["icc3k"].note
+    assert (
+        "stigma left out, because the scale differs from that of the pooled attributes"
+        in mixed.overall["icc3k"].note
+    )
+    assert "no scale is declared" in both.overall["icc3k"].note
 
 
 def test_declared_scales_decide_what_pools():

@@ -210,7 +210,11 @@ def test_strengths_and_their_errors_are_those_of_a_logistic_regression(seed: int
 def test_ties_alone_do_not_show_how_far_others_would_lie_apart() -> None:
     first, second, case = np.zeros(8, int), np.ones(8, int), np.arange(8)
     for shares, cluster, why in (
-        (np.full(8, 0.5), case, "no interval: comparisons of the same two systems never differ"),
+        (
+            np.full(8, 0.5),
+            case,
+            "no interval: comparisons of the same two systems always have the same result",
+        ),
         (np.tile([1.0, 0.0], 4), np.zeros(8, int), "no interval: all comparisons are of one case"),
     ):
         found = bradley_terry(first, second, shares, cluster, players=2)

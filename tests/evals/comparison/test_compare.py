@@ -154,7 +154,9 @@ def test_of_two_equal_arms_no_difference_is_claimed() -> None:
     for measure in ("absolute error", "icc3k"):
         row = overall(found, "one", "other", measure)
         assert (row["value"], row["p"], row["p_holm"]) == (0, 1, 1)
-        assert np.isnan(row["low"]) and row["note"].startswith("no interval: the two are the same on all")
+        assert np.isnan(row["low"]) and row["note"].startswith(
+            "no interval: both sides of the comparison are the same on all"
+        )
     assert found.sentences()[0].startswith("one and other are the same by mean absolute error on every case")
 
 

@@ -149,7 +149,7 @@ def test_nobody_who_voted_blind_is_said() -> None:
     )
 
     assert section is not None
-    assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind, so there is no blind count to compare the verdicts with.",)  # fmt: skip
+    assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind (before seeing the votes of other jurors), so there is no blind count to compare the verdicts with.",)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["credit", "mae"])

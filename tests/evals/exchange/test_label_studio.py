@@ -121,8 +121,14 @@ def test_what_label_studio_does_not_count_is_counted_and_left_out(tmp_path: Path
             result("tree", "taxonomy", [["a", "b"]]),
             "an answer of the kind 'taxonomy' that has no single value",
         ),
-        ({"type": "choices", "value": {"choices": ["Good"]}}, "without a name or a value"),
-        ({"from_name": "accurate", "type": "choices", "value": None}, "without a name or a value"),
+        (
+            {"type": "choices", "value": {"choices": ["Good"]}},
+            "without the name of its question, or without a value",
+        ),
+        (
+            {"from_name": "accurate", "type": "choices", "value": None},
+            "without the name of its question, or without a value",
+        ),
     ],
 )
 def test_an_answer_that_is_no_single_value_is_lost_by_name(

@@ -244,7 +244,7 @@ def test_inspects_log_has_a_case_for_each_epoch_and_no_score_is_not_a_zero(tmp_p
     ]  # fmt: skip
     assert {why: len(where) for why, where in found.records.skipped.items()} == {
         "no score was given": 1,
-        "scores of N (no answer was found to score)": 1,
+        "scores of N (Inspect's mark for no answer)": 1,
         "samples that ended in an error": 1,
     }
 

@@ -99,7 +99,7 @@ def test_labels_drawn_with_unequal_chances_are_thinned_to_equal_ones() -> None:
     everyone, said_of_all = even_draw(draw_labels(verdicts, 150, "random", rng), 800, rng)
 
     assert "unequal probabilities" in said and np.mean(kept) == pytest.approx(0.5, abs=0.02)
-    assert len(everyone) == 150 and "drawn at random, according to the file of the draw" in said_of_all
+    assert len(everyone) == 150 and "drawn at random, according to the file of drawn cases" in said_of_all
 
 
 def test_an_active_draw_is_thinned_to_the_chance_of_the_least_likely_case_drawn_or_not() -> None:

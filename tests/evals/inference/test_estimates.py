@@ -178,7 +178,9 @@ def test_hung_cases_are_part_of_the_estimate_only_where_one_of_them_has_a_label(
     assert only(with_one).cases == N
     assert only(with_one).found == rectified_mean(labels, scores, labelling, ends=(1.0, 5.0))
     assert [
-        note for note in with_one.notes if "2 verdicts" in note and "the jury adds nothing on them" in note
+        note
+        for note in with_one.notes
+        if "2 verdicts" in note and "the jury adds no information about these cases" in note
     ]
     assert not [note for note in run_estimates(run, people("clear"), arm="jury", attribute="clear").notes if "none of" in note]  # fmt: skip
 
@@ -363,9 +365,9 @@ def made(value: float, *, n: int = 20, se: float = 0.1, alone: float = 0.2, case
 
 def test_a_sentence_says_what_the_jury_is_worth_in_labels() -> None:
     assert made(3.0).sentence.startswith("clear, mean: 3.000 (2.800 to 3.200): ")
-    assert made(3.0).sentence.endswith("20 labels and the jury are as good as 80 labels alone.")
+    assert made(3.0).sentence.endswith("20 labels and the jury's scores are as precise as 80 labels alone.")
     assert made(3.0, alone=0.1).sentence.endswith("the jury's scores add nothing to the 20 labels.")
-    assert made(3.0, alone=0.1 * math.sqrt(1.02)).sentence.endswith("as good as 20 labels alone.")
+    assert made(3.0, alone=0.1 * math.sqrt(1.02)).sentence.endswith("as precise as 20 labels alone.")
     assert made(3.0, n=100).sentence.endswith("every case has a label, so the jury adds nothing.")
     assert made(3.0, se=0.0).sentence.endswith("from 20 labels and the jury.")
     none = Estimate(math.nan, math.nan, math.nan, 3, "m", note="too few")

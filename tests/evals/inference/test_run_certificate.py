@@ -108,7 +108,7 @@ def test_only_reached_verdicts_with_a_label_count_and_the_unsure_go_to_people(ru
     assert sum(row["accepted"] for row in document["verdicts"]) == 100
     (row,) = certificate_answer(found).tables[""].to_dict("records")
     assert (row["accepted unseen"], row["to people"], row["wrong among these"]) == ("100 of 150 (67%)", 50, 1)
-    assert (row["labels at or above this confidence"], row["error at most"]) == (100, "4.7%")
+    assert (row["labels at or above the minimum confidence"], row["error at most"]) == (100, "4.7%")
     assert any("5 verdicts are hung" in line for line in document["sentences"])
 
 
@@ -144,9 +144,12 @@ def test_of_a_draw_only_drawn_labels_count(run: Path) -> None:
     found = run_certificate(run, labels, risk=0.1, draw=draw)
 
     assert found.certificates["clear"].labels == 90 and found.verdicts["labelled"].sum() == 90
-    assert "20 labelled cases are left out, because they are not in the file of the draw" in found.notes
+    assert (
+        "20 labelled cases are left out, because they are not in the file of drawn cases (--draw)"
+        in found.notes
+    )
     assert "10 drawn cases have no label; their labels are assumed to be missing at random" in found.notes
-    assert "according to the file of the draw" in found.drawn
+    assert "according to the file of drawn cases" in found.drawn
     with pytest.raises(VenireError, match="none of the cases in the file of --draw has a label"):
         run_certificate(run, people(among=range(10)), risk=0.1, draw=draw)
 

@@ -42,7 +42,7 @@ def test_the_example_leaves_scores_in_the_results_of_a_test_run(tmp_path: Path) 
         assert data["success"] is False
         assert (
             "too few jurors voted: 1 of the 2 that are needed" in data["error"]
-            or "not every part of this score" in data["error"]
+            or "this score needs a verdict on each of its parts" in data["error"]
         )
         assert "low abstains unparsable" in data["verboseLogs"]
     assert "Left wrist sprain after a fall" not in prompts_read(server)
@@ -64,7 +64,7 @@ def test_evaluate_gives_scores_reasons_costs_and_errors(tmp_path: Path) -> None:
         (hung, no, hung_data), (reached, maybe, data) = found[way]
         assert (hung, no, reached, maybe) == ("hung", False, "reached", False)
         assert [one["score"] for one in hung_data] == [None] * 3
-        assert all(one["error"].startswith(("hung", "not every part")) for one in hung_data)
+        assert all(one["error"].startswith(("hung", "this score needs")) for one in hung_data)
         assert [(one["score"], one["success"]) for one in data] == [
             (0.75, False), (1.0, True), (pytest.approx(0.85), True),
         ]  # fmt: skip

@@ -112,7 +112,7 @@ def test_what_is_pooled_shares_a_scale_and_points_one_way() -> None:
     both = pooling(ASKED)
     rows = pd.DataFrame({"attribute": ["clear", "risk", "safe"], "value": [5.0, 1.0, 1.0]})
 
-    assert both.names == ("clear", "risk") and both.note == "risk reversed so that high is good"
+    assert both.names == ("clear", "risk") and both.note == "scores of risk reversed so that high is good"
     assert both.rows(rows)["value"].tolist() == [5, 5]
     alone = pooling(ASKED, ["risk"])
     assert alone.names == ("risk",) and not alone.turned

@@ -43,7 +43,7 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
         (("c99", "accurate", 3), "1 rating left out, because no case has this id: c99"),
         (
             ("c1", "elegant", 3),
-            "attributes left out, because people rated them but the juries were not asked: 'elegant' (1)",
+            "attributes left out, because people rated them but the juries were not asked about them: 'elegant' (1)",
         ),
         (("c10", "accurate", 9), "1 rating of 'accurate' is not on its scale, left out: 9"),
         (("c10", "accurate", "Mostly"), "1 rating of 'accurate' is not a number, left out: Mostly"),

@@ -156,4 +156,4 @@ def test_the_constant_best_score_tells_nothing_where_a_risk_is_pooled(folder: Pa
         < 0
         < found.agreement[CONSTANT][OVERALL]["offset"].value
     )
-    assert any("risk reversed so that high is good" in sentence for sentence in found.methods)
+    assert any("scores of risk reversed so that high is good" in sentence for sentence in found.methods)

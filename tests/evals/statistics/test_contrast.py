@@ -100,7 +100,7 @@ def test_arms_that_gave_the_same_scores_do_not_differ():
 
     assert (found.difference.value, found.p, found.shown) == (0, 1, 0)
     assert np.isnan(found.difference.low)
-    assert found.difference.note == "no interval: the two are the same on all 12 cases"
+    assert found.difference.note == "no interval: both sides of the comparison are the same on all 12 cases"
 
 
 def test_four_groups_make_no_claim_and_say_how_many_are_needed():

@@ -117,7 +117,8 @@ def test_cases_of_one_group_are_left_out_together(name):
 
 
 @pytest.mark.parametrize(
-    ("rows", "why"), [([[1], [2]], "no case has two ratings"), ([[2, 2]] * 3, "only one value was used")]
+    ("rows", "why"),
+    [([[1], [2]], "no case has two ratings"), ([[2, 2]] * 3, "all ratings have the same value")],
 )
 @pytest.mark.parametrize("name", [name for name in NAMED if name.startswith(("Kripp", "Gwet", "Fleiss"))])
 def test_why_it_is_undefined_is_said(name, rows, why):

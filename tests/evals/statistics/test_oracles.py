@@ -153,7 +153,7 @@ def test_words_have_an_outlier_and_no_severity():
 
 @pytest.mark.parametrize(
     ("rows", "note"),
-    [([[1, 2], [2, 2]], "fewer than three raters"), ([[3, 3, 3]] * 3, "only one value was used")],
+    [([[1, 2], [2, 2]], "fewer than three raters"), ([[3, 3, 3]] * 3, "all ratings have the same value")],
 )
 def test_who_cannot_be_an_outlier_has_no_rise(rows, note):
     found = rater_outliers(long_table(rows), level="ordinal")

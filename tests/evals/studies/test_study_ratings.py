@@ -31,7 +31,9 @@ attributes:
 """
 SPLIT = ("c3", "c8")
 """The cases on whose safety the two people split."""
-NO_MAJORITY = "people have no majority on 'safe' of 2 cases: left out, because there is no reference"
+NO_MAJORITY = (
+    "people have no majority on 'safe' of 2 cases: not used, because there is no reference to compare with"
+)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +131,9 @@ def test_a_split_on_a_binary_attribute_is_left_out_counted_and_said(tmp_path: Pa
 
     assert {row["n"] for row in found["arms"]} == {2 * len(CASES) - len(SPLIT)}
     assert found["notes"].count(NO_MAJORITY) == 1
-    assert "If two values are given most often, there is no majority" in " ".join(found["methods"])
+    assert "If two or more values tie for the most ratings, there is no majority" in " ".join(
+        found["methods"]
+    )
 
 
 def test_compare_leaves_out_the_same_and_says_the_same(tmp_path: Path, server: ProviderServer) -> None:
