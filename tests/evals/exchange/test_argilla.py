@@ -81,7 +81,9 @@ def test_rankings_spans_and_several_labels_are_lost_by_name(tmp_path: Path, valu
 
     found = import_records("argilla", file)
 
-    assert found.records.unreadable["rating"] == {"an answer that is a ranking, spans or several labels": ["r1: kinds"]}
+    assert found.records.unreadable["rating"] == {
+        "an answer that is a ranking, spans or several labels": ["r1: kinds"]
+    }
     assert len(found.ratings) == 1
 
 
