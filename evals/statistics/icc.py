@@ -54,7 +54,9 @@ def icc(
     method, refusal = _icc_name(form, interval), _too_few(grid)
     if refusal:
         return undefined(refusal, method=method, n=len(grid.cases), confidence=jackknife.confidence)
-    undecided = "cases do not differ enough: the estimated variance is not positive"
+    undecided = (
+        "scores differ too little between cases for an ICC: its denominator, a variance, is not positive"
+    )
     if interval == "f":
         return _f_estimate(grid, form, method, undecided, jackknife.confidence)
     estimate = jackknife.estimate(
@@ -179,7 +181,7 @@ def _f_estimate(grid: Matrix, form: Form, method: str, undecided: str, confidenc
         return undefined(undecided, method=method, n=n, confidence=confidence)
     low, high = _interval(form, squares, confidence)
     if not -1 <= low <= high:
-        reason = "no interval: too few degrees of freedom, or its lower bound lies below -1"
+        reason = "no interval: too few degrees of freedom, or the lower bound of the interval is below -1"
         return Estimate(value, np.nan, np.nan, n, f"{method}; F interval", confidence, reason)
     bounds = (min(low, value), max(high, value))
     return Estimate(value, *bounds, n, f"{method}; F interval", confidence, F_WARNING)

@@ -113,9 +113,9 @@ def jackknife_spread(
         left_out = np.where(left_out <= HAIR * value, np.nan, left_out)
     centre, scores = float(transform.to(np.array([value]))[0]), transform.to(left_out)
     if not np.isfinite(centre):
-        return f"{value:.3g} is at the end of the scale"
+        return f"the value {value:.3g} is at or beyond the end of the scale on which its interval is computed"
     if not np.isfinite(scores).all():
-        return "without one case or group the value is undefined, or at the end of its scale"
+        return "if one of the cases or groups is left out, the value is undefined, or at the end of the scale on which its interval is computed"
     squared = (scores - counts @ scores / clusters) ** 2
     square_sum, fourth_sum = float(counts @ squared), float(counts @ squared**2)
     if square_sum <= clusters * (HAIR * max(1.0, abs(centre))) ** 2:

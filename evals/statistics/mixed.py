@@ -218,12 +218,14 @@ def _triangle(columns: int) -> tuple[IntArray, IntArray]:
 def _unfit(y: FloatArray, fixed: pd.DataFrame) -> str:
     design = fixed.to_numpy(float)
     if len(y) <= design.shape[1]:
-        return "too few scores for the model"
+        return "there are too few scores for the number of terms in the model"
     if tied := collinear(fixed):
         return f"the predictors are collinear: {', '.join(tied)}"
     rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return (
-        "the predictors explain every score, so there is no residual variance" if rest @ rest < 1e-10 else ""
+        "the predictors explain every score exactly, so no residual variance is left to estimate"
+        if rest @ rest < 1e-10
+        else ""
     )
 
 
@@ -300,7 +302,11 @@ def difference_effects(
     flat = [name for name in (*predictors, *intercepts) if rows[name].nunique() < 2]
     fixed = _design(rows, [name for name in predictors if name not in flat])
     random = [name for name in intercepts if name not in flat]
-    note = f"predictors left out, because they do not vary: {', '.join(flat)}" if flat else ""
+    note = (
+        f"predictors left out of the model, because each has the same value in every row: {', '.join(flat)}"
+        if flat
+        else ""
+    )
     freedom = np.inf if units is None else float(rows[units].nunique() - fixed.shape[1])
     if (
         not random
@@ -345,7 +351,9 @@ def mean_difference_effects(
     tied = collinear(fixed)
     if free < 1 or tied:
         reason = (
-            f"the predictors are collinear: {', '.join(tied)}" if tied else "too few cases for the predictors"
+            f"the predictors are collinear: {', '.join(tied)}"
+            if tied
+            else "there are too few cases for the number of predictors"
         )
         blanks = {
             term: undefined(reason, method=OF_MEANS, n=len(rows), confidence=confidence)
@@ -357,7 +365,11 @@ def mean_difference_effects(
     spread = float(np.sqrt(((gap - design @ value) ** 2).sum() / free))
     error = spread * np.sqrt(np.diag(inverse))
     exact = spread <= 1e-12 * max(1.0, float(np.abs(gap).max()))
-    note = "no interval: the predictors leave no residual variance" if exact else ""
+    note = (
+        "no interval: the predictors explain every difference exactly, so there is no residual variance"
+        if exact
+        else ""
+    )
     error = np.where(exact, np.nan, error)
     reach = float(stdtrit(free, (1 + confidence) / 2)) * error
     effects = {

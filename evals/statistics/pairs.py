@@ -67,9 +67,9 @@ def pair_estimate(
     tables = [(part, _values(part, statistic, least)) for part in pair_tables(grid)]
     if not any((part.shared >= least).any() for part, _ in tables):
         reason = (
-            f"no two raters share {least} cases or more"
+            f"no two raters rated {least} or more of the same cases"
             if k > 2
-            else f"fewer than {least} cases have both ratings"
+            else f"fewer than {least} cases were rated by both raters"
         )
         return undefined(reason, method=method, n=len(grid.cases), confidence=jackknife.confidence)
     pairs = np.concatenate([part.raters for part, _ in tables])

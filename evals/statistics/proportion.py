@@ -59,7 +59,7 @@ def paired_p(only_first: int, only_second: int) -> float:
     return float(min(1.0, 2 * bdtr(min(only_first, only_second), n, 0.5))) if n else 1.0
 
 
-WIN_RATE = "win rate; Wilson interval at the effective number of comparisons"
+WIN_RATE = "win rate; Wilson interval, with the number of comparisons adjusted because comparisons of one case are not independent"
 
 
 def win_rate(shares: FloatArray, cluster: IntArray, *, confidence: float = 0.95) -> Estimate:

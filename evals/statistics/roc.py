@@ -30,7 +30,7 @@ def roc_auc(
         Hanley and McNeil (1982), Radiology 143:29-36.
     """
     grid = pair_matrix(ratings, raters, by=jackknife.by).numbers("the ROC")
-    one_sided = "the reference holds no positive case, or no negative one"
+    one_sided = "the reference has no positive case or no negative case, so ROC AUC is undefined"
     return jackknife.estimate(
         auc_coefficient(positive), grid, method="ROC AUC", otherwise=one_sided, transform=RATIO
     )
@@ -70,7 +70,7 @@ def auc_coefficient(positive: float) -> Coefficient:
     return coefficient
 
 
-FLAT = "the scores or people's values are the same for every case"
+FLAT = "the scores, or people's values, are the same for every case, so they cannot be correlated"
 
 
 class Tracking(NamedTuple):
@@ -117,14 +117,14 @@ def severity_tracking(
             coefficient, grid, method=method, otherwise=otherwise, transform=transform
         )
 
-    missing = "there is no severe case, or no harmless case"
+    missing = "no case is severe, or none is harmless, so severe and harmless cases cannot be compared"
     badness = score[is_complete] if low_is_good else -score[is_complete]
     ends = np.where(is_severe, 1.0, np.where(mild, 0.0, np.nan))
     return Tracking(
         estimate(_delta, np.column_stack([score[is_complete], ends]), "mean of severe cases minus mean of harmless cases", missing, RAW),
         estimate(_tau_b, np.column_stack([score[is_complete], severity[is_complete]]), "Kendall's tau-b", FLAT, FISHER),
-        estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC of severe cases against all others",
-                 "there is no severe case, or no other case", RATIO),
+        estimate(auc_coefficient(1), np.column_stack([badness, is_severe]), "ROC AUC of severe cases against all other cases",
+                 "no case is severe, or every case is, so severe cases cannot be compared with other cases", RATIO),
         estimate(auc_coefficient(1), np.column_stack([badness, ends]), "ROC AUC of severe cases against harmless cases", missing, RATIO),
     )  # fmt: skip
 

@@ -100,9 +100,9 @@ def _use(tables: AdviceTables) -> str:
     among = f"the cheapest of {told} arms that are" if told > 1 else "the only arm that is"
     passed = int((~within & cheaper).sum())
     gain = (
-        "the best arm, chosen on other cases, is no better on any case"
+        "the best arm, chosen on other cases, is no better on any case than the best arm at this price"
         if gap["note"] == ALIKE
-        else f"the best arm minus the best arm at this price, both chosen on other cases, is {_signed_interval(gap)}"
+        else f"in agreement with people, the best arm's gain over the best arm at this price, both chosen on other cases, is {_signed_interval(gap)}"
     )
     worse = (
         f"; {count_words(passed, 'cheaper arm')} {'is' if passed == 1 else 'are'} shown to be worse"
@@ -146,7 +146,7 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
         )
     if row["p"] >= LEVEL:
         return (
-            "No jury is shown to be better than the best single judge: the best jury minus the best single judge, both chosen on "
+            "No jury is shown to be better than the best single judge: in agreement with people, the best jury's gain over the best single judge, both chosen on "
             f"other cases, is {size}" + ("." if math.isnan(row["high"]) else f"; a gain of more than {max(row['high'], 0):.3f} is unlikely.")
         )  # fmt: skip
     if row["value"] > 0 and not juries_pay(tables):
@@ -156,7 +156,7 @@ def _whether_juries_pay(tables: AdviceTables) -> str:
         )  # fmt: skip
     if row["value"] > 0:
         return f"A jury is worth using: the best jury agrees better with people than the best single judge, both chosen on other cases, by {size}."
-    return f"No jury is worth using: the best single judge agrees better with people than the best jury, both chosen on other cases; jury minus judge is {size}."
+    return f"No jury is worth using: the best single judge agrees better with people than the best jury, both chosen on other cases; the jury's gain over the judge is {size}."
 
 
 def _limits(tables: AdviceTables) -> list[str]:
@@ -165,12 +165,12 @@ def _limits(tables: AdviceTables) -> list[str]:
         if math.isnan(row["detectable"]) or not testable(tables.noise):
             continue
         said.append(
-            f"With {row['n']} cases (or groups of cases) a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than "
+            f"With {row['n']} cases (or groups of cases) a true difference in score between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than "
             f"one study in five; to detect a difference of 0.02, {row['cases_for_0.02']:.0f} cases are needed."
         )  # fmt: skip
     if tables.unit == VOTES:
         said.append(
-            "Not every juror's price is known, so cost is counted in votes. With prices, another arm may be the cheapest."
+            "Not every juror's price is known, so cost is counted in votes. If all prices were known, another arm might be the cheapest."
         )
     for row in tables.answers[tables.answers["what"].str.startswith("optimism of the jury")].to_dict(
         "records"
@@ -189,7 +189,7 @@ def _next(tables: AdviceTables) -> list[str]:
         row = everyone[0]
         said.append(
             f"Try jurors of another kind before more of the same: jurors' errors correlate by {row['correlation']:.2f} on average, so {row['jurors']} jurors "
-            f"are worth {row['effective']:.1f} independent ones (Kish)."
+            f"are worth {row['effective']:.1f} independent jurors (Kish)."
         )  # fmt: skip
     chosen = tables.growth[tables.growth["how"] == "chosen"] if len(tables.growth) else tables.growth
     if (
@@ -207,7 +207,9 @@ def _next(tables: AdviceTables) -> list[str]:
         if len(harmful):
             named = ", ".join(harmful.sort_values("shapley")["juror"].head(5))
             more = f" and {len(harmful) - 5} more" if len(harmful) > 5 else ""
-            said.append(f"Leave out {named}{more}: on average over all juries, they lower agreement.")
+            said.append(
+                f"Leave out {named}{more}: on average over all juries, they lower the jury's agreement with people."
+            )
     if len(tables.position):
         shaky = tables.position[tables.position["consistent"] < STEADY]
         if len(shaky):
@@ -218,7 +220,7 @@ def _next(tables: AdviceTables) -> list[str]:
     if not said and not testable(tables.noise):
         said.append("Next, add cases of more groups (patients, sites), or more cases if they have no groups.")
     elif not said:
-        said.append("Try more cases next, if a difference smaller than the detectable one would matter. Otherwise there is nothing more to try.")  # fmt: skip
+        said.append("Try more cases next, if a difference between arms that is too small for this study to detect would matter. Otherwise there is nothing more to try.")  # fmt: skip
     return said
 
 
@@ -243,8 +245,8 @@ def _signed_interval(row: Row) -> str:
 
 _CREDIT = (
     "Agreement is the mean credit of an answer. On nominal and binary scales, the answer that people gave earns 1; another answer or no answer earns 0. On scales "
-    "of numbers the credit is 1 minus the distance from the people's value, as a share of the scale's width (percent agreement with linear weights); questions "
-    "without an answer are left out."
+    "of numbers, the credit is 1 minus the answer's distance from the people's value, divided by the width of the scale (percent agreement with linear weights). "
+    "On these scales of numbers, questions without an answer are left out."
 )  # fmt: skip
 
 
@@ -254,22 +256,22 @@ def pool_methods(
 ) -> tuple[str, ...]:  # fmt: skip
     """The methods of juries made of recorded jurors."""
     sampled = (
-        f"sampled over {shares.orders} orders of arrival, half of which reverse the other half; the standard error is that of this sampling"
+        f"sampled over {shares.orders} random orders in which jurors join a jury, half of them the reverse of the other half; the standard error is that of this sampling"
         if shares.orders
-        else "over every coalition"
+        else "computed over every possible jury"
     )
     return (
         f"{len(pool.jurors)} jurors answered {len(pool.truth)} questions on {pool.questions['case'].nunique()} cases. A jury's votes were counted by {counting}, as in a panel with "
-        "a quorum of one. On a binary scale a tied vote gives no answer, which counts as wrong. An abstention is not a vote.",
+        "a quorum of one (a single vote is enough). On a binary scale a tied vote gives no answer, which counts as wrong. An abstention is not a vote.",
         _credit_words(rule),
-        f"For each size up to {largest} the jury that agrees best was searched for: all juries of the size if there are up to {EVERY}, otherwise by forward "
-        "selection with exchanges of single members. " + _split_words(parts, pool.cluster, tested)
-        + f" Within the cases that juries are chosen on, {INNER} inner folds choose the size; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
+        f"For each size up to {largest}, the jury that agrees best with people was searched for. All juries of a size were tried if there are at most {EVERY}; otherwise the search was by forward "
+        "selection of jurors, with exchanges of single jurors. " + _split_words(parts, pool.cluster, tested)
+        + f" Within the cases that juries are chosen on, {INNER} inner folds choose the size of the jury; the single judge is chosen on the same cases. The naive figure is the agreement of the best "
         "jury on the cases it was chosen on. Costs are those of the jury chosen on all cases; seconds are those of its slowest member.",
-        f"A juror's share is the Shapley value of mean credit, {sampled}; a jury without jurors is taken to give the best constant answer to each attribute.",
-        "Errors are wrong or missing answers on nominal and binary scales, and signed distances on others. The effective number of jurors is "
-        "n / (1 + (n - 1) r), where r is the mean correlation of errors. Participation is the squared sum of the eigenvalues of these correlations "
-        "divided by the sum of their squares.",
+        f"A juror's share is its Shapley value: what it adds to a jury's mean credit on average, {sampled}. A jury without jurors is taken to give the best constant answer to each attribute.",
+        "Errors are wrong or missing answers on nominal and binary scales, and signed distances from the people's value on other scales. The effective number of jurors is "
+        "n / (1 + (n - 1) r), where r is the mean correlation of errors. Participation is the squared sum of the eigenvalues of the matrix of these correlations, "
+        "divided by the sum of the squared eigenvalues.",
         _interval_words(pool.cluster, draws),
         _power_words(usual),
     )  # fmt: skip
@@ -280,12 +282,12 @@ def arm_methods(
     objective: str | None = None,
 ) -> tuple[str, ...]:  # fmt: skip
     """The methods of arms that deliberated; `objective` is what they are compared by, if not mean credit."""
-    measured = _credit_words(rule) if objective is None else f"Arms are compared by {objective} with people, the mean over attributes. The people's value is the {rule_words(rule)}."  # fmt: skip
+    measured = _credit_words(rule) if objective is None else f"Arms are compared by their {objective} with people, averaged over attributes. {_reference_words(rule)}"  # fmt: skip
     questions, arms = shape
     return (
         f"{arms} arms answered {questions} questions.",
         measured,
-        "The best arm, the best jury and the best single judge were each chosen on some cases and scored on others. "
+        "The best arm, the best jury and the best single judge were each chosen on some cases and scored on other cases. "
         + _split_words(parts, cluster, tested),
         _interval_words(cluster, draws),
         _power_words(usual),
@@ -297,18 +299,26 @@ def _split_words(parts: Sequence[Fold], cluster: IntArray, tested: bool) -> str:
     if tested:
         return f"One test set of {held} cases or groups was held out."
     rounds = sum(len(fold.held_out) for fold in parts) // len(cluster)
-    again = f", {rounds} times in different folds; its credit is the mean over them" if rounds > 1 else ""
+    again = (
+        f", {rounds} times in different folds; the credit of the case is the mean over these {rounds} times"
+        if rounds > 1
+        else ""
+    )
     return f"Each case was held out in one of {len(parts) // rounds} folds that keep cases of one group together{again}."
 
 
 def _credit_words(rule: Rule | None) -> str:
-    return f"{_CREDIT} The people's value is the {rule_words(rule)}."
+    return f"{_CREDIT} {_reference_words(rule)}"
+
+
+def _reference_words(rule: Rule | None) -> str:
+    return f"The people's value, which answers are compared with, is the {rule_words(rule)}."
 
 
 def _interval_words(cluster: IntArray, draws: Draws) -> str:
     return (
-        f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups with Student's t (shares on the logit scale). Differences are paired; interval and p come from the "
-        f"same t. Below {LEAST_CLUSTERS} cases or groups no interval is given. Intervals of an arm chosen in folds are widened, because "
+        f"Intervals are 95%, by the jackknife over {len(np.unique(cluster))} cases or groups with Student's t (shares on the logit scale). Differences between arms are paired; the interval and the p value of a difference come from the "
+        f"same t statistic. Below {LEAST_CLUSTERS} cases or groups no interval is given. Intervals of an arm chosen in folds are widened, because "
         f"folds share cases (Nadeau and Bengio 2003). Folds are drawn with seed {draws.seed}."
     )  # fmt: skip
 
@@ -318,11 +328,11 @@ def _power_words(usual: tuple[float, float]) -> str:
     mean = (
         ""
         if np.isnan(usual[0])
-        else f" Only one pair of arms gave any different scores; between these two, a difference of {usual[0]:.3f} can be detected."
+        else f" Only one pair of arms has scores that differ; between these two arms, a difference of {usual[0]:.3f} can be detected."
         if np.isnan(usual[1])
         else f" Over all pairs of arms that differ at all, a difference of {usual[0]:.3f} can be detected on average (SD {usual[1]:.3f})."
     )
     return (
-        "Detectable differences have 80% power at 5% (two-sided): (1.96 + 0.84) s / sqrt(n), where s is the standard deviation of the paired difference by case "
-        f"(Bedi et al. 2025, Appendix E). The number of cases is given for differences of {effects}.{mean}"
+        "A detectable difference is one that a two-sided test at the 5% level finds with 80% power. It is (1.96 + 0.84) s / sqrt(n), where s is the standard deviation of the paired difference by case "
+        f"(Bedi et al. 2025, Appendix E). The table also gives how many cases are needed to detect differences of {effects}.{mean}"
     )  # fmt: skip

@@ -45,7 +45,7 @@ class CaseSplit:
         where = "of the test part" if self.test else "of the study"
         return (
             f"The {self.scored} cases or groups {where} are too few to compare arms: no interval, p or recommendation is given below "
-            f"{LEAST_CLUSTERS}. Give cases of more groups, or hold out more. Cases of one group count as one; a case without `group` counts by itself.",
+            f"{LEAST_CLUSTERS}. Give cases of more groups, or hold out more cases. All cases of one group count as one; a case without `group` counts by itself.",
         )
 
 

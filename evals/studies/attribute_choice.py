@@ -238,7 +238,14 @@ def choose(
         return HeldArm(name, arms[name], rounds.estimate(tables[role]), naive, measures)
 
     gain, p, error = rounds.difference(tables["jury"], tables[SINGLE])
-    nothing = Estimate(np.nan, np.nan, np.nan, gain.n, gain.method, note="no jury is among the arms")
+    nothing = Estimate(
+        np.nan,
+        np.nan,
+        np.nan,
+        gain.n,
+        gain.method,
+        note="no jury is among the arms, so there is none to compare with the single judge",
+    )
     return ArmChoice(
         best=arm("best", best),
         jury=arm("jury", jury) if jury else None,

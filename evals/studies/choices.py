@@ -160,7 +160,7 @@ class Choices:
         gain = (
             "there is no jury to compare the single judge with"
             if found.jury is None
-            else f"the best jury minus the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
+            else f"in agreement with people, the best jury's gain over the best single judge, both chosen on other cases, is {_signed_words(found.gain)}"
         )
         reason = "a jury is shown to be worth using" if found.pays else "no jury is shown to be worth using, and this is the cheapest arm that is not shown to be worse than the best"  # fmt: skip
         arm, score = self.who(used), _interval(used)
@@ -178,9 +178,9 @@ class Choices:
         saved = f"the single judge {single_judge} would cost {single:.4g} instead of {cost:.4g} {self._voters.unit}"
         verdict = _within_margin(found, margin)
         if verdict == "within":
-            yield f"{name}: {saved}, and is shown to be worse by no more than {margin:g} ({_signed_words(lost)})."
+            yield f"{name}: {saved}, and is shown to be worse by no more than {margin:g} (the jury's gain over the judge: {_signed_words(lost)})."
         elif verdict == "worse":
-            yield f"{name}: {saved}, and is shown to be worse by more than {margin:g} ({_signed_words(lost)})."
+            yield f"{name}: {saved}, and is shown to be worse by more than {margin:g} (the jury's gain over the judge: {_signed_words(lost)})."
         else:
             more = _more_cases(found, margin)
             yield (

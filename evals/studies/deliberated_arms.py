@@ -44,7 +44,7 @@ from .juror_pool import PRICED
 from .jury_search import credit
 from .paired_means import HeldObjective, MeanCredit, Measure, contrast_power, typical
 
-UNPRICED = "(no cost was given: a single judge counts 1, a jury 2)"
+UNPRICED = "(no cost was given: a single judge is taken to cost 1, a jury 2)"
 
 
 def weigh(
@@ -272,7 +272,10 @@ class _Room:
             return HeldArm(kind, weights, value, own.selection, measures)
 
         jury = None if candidates.jury is None else held_arm(candidates.names[JURY], candidates.jury, candidates.widening_of(JURY))  # fmt: skip
-        nothing = undefined("no jury is among the arms", method="paired, both held out")
+        nothing = undefined(
+            "no jury is among the arms, so there is none to compare with the single judge",
+            method="paired, both held out",
+        )
         found = gain(candidates) if jury is not None else None
         over = undefined("", method="")
         if candidates.jury is not None and candidates.constant is not None:

@@ -58,7 +58,7 @@ def corpus_section(cases: pd.DataFrame, columns: Sequence[str], test: Collection
             rows += described
     uneven = {name: p for name, p in tests.items() if p < LEVEL}
     if not test:
-        told = "No case is held out: there is no split to test."
+        told = "No case is held out, so there are no development and test parts to compare."
     elif uneven:
         named = ", ".join(f"{LENGTHS.get(name, name)} ({p_words(p)})" for name, p in uneven.items())
         told = f"The development part and the test part differ in {named}; the p values are not corrected for making {len(tests)} tests."
@@ -159,7 +159,7 @@ def cost_section(costs: pd.DataFrame, repeats: Mapping[str, int], people: People
         {"table": pd.DataFrame(rows, columns=COSTS)},
         methods=(
             "Seconds and dollars are sums over all calls of an arm: its seats, rounds and repeats. Calls made at the same time take less elapsed time. "
-            "An unknown price is blank. Training is not included.",
+            "An unknown price is blank. The cost of training is not included.",
         ),
         notes=notes,
     )
@@ -271,7 +271,7 @@ def design_sections(given: DesignInput, tasks: Mapping[str, Comparison]) -> tupl
     return tuple(found)
 
 
-NOTHING = "This table cannot be made from these data."
+NOTHING = "This table cannot be made: the study's data do not have what it needs."
 ABSENT: Mapping[str, str] = {
     "ranking": "Systems cannot be ranked: the cases name fewer than two systems under `system`.",
     "rescore": "No second panel is named. In the study file, list the raters of the second panel under people: {rescore: [...]}.",
@@ -302,7 +302,7 @@ def agreement_section(compared: Comparison, name: str, title: str) -> Section:
     table = pd.DataFrame(rows, columns=AGREEMENT)
     whole = table[table["attribute"] == OVERALL]
     said = [
-        f"{row['arm']}: ICC(3,k) {row['icc3k']:.3f} ({_interval('95% interval', row['low'], row['high'])}), median difference {row['median_difference']:g} ({row['q1']:g}, {row['q3']:g}), Wilcoxon's "
+        f"{row['arm']} against people: ICC(3,k) {row['icc3k']:.3f} ({_interval('95% interval', row['low'], row['high'])}), median difference (arm minus people) {row['median_difference']:g} (quartiles {row['q1']:g}, {row['q3']:g}), Wilcoxon's "
         f"{p_words(float(row['wilcoxon_p']))}."
         for row in whole.to_dict("records")
         if row["icc3k"] == row["icc3k"]
@@ -351,7 +351,7 @@ def _panels(compared: Comparison) -> Section:
         said.append(
             f"Adding {arm} as one more rater changes people's ICC(3,k) from {extra['before']:.3f} to {extra['after']:.3f}; "
             + (
-                f"statistically significant changes: {told}."
+                f"statistically significant changes of ICC(3,k): {told}."
                 if told
                 else "no change is statistically significant, whether the arm is added or replaces a person."
             )
@@ -394,7 +394,7 @@ def _effects(compared: Comparison) -> Section:
         )
     return Section(
         "effects", title, tuple(said), {"table": table},
-        methods=("In the mixed model, a group of several cases (a patient) has a random intercept too. The p values are not corrected for the number of terms.",),
+        methods=("In the mixed model, each group of several cases (such as a patient) also has a random intercept. The p values are not corrected for the number of terms in the model.",),
         notes=tuple(note for note in compared.notes if note.startswith("mixed model")),
     )  # fmt: skip
 
@@ -407,7 +407,9 @@ def _moving_term(term: str) -> str:
 def _strata(given: DesignInput) -> Section:
     columns = list(given.design.strata)
     table = strata_table(lay_out(given.scored), given.scored.cases, columns)
-    told = strata_sentences(table) or [f"No case has a value for {', '.join(columns) or 'any stratum'}."]
+    told = strata_sentences(table) or [
+        f"Agreement by stratum cannot be computed: no case has a value for {', '.join(columns) or 'any stratum'}."
+    ]
     return Section("strata", "Agreement by stratum", tuple(told), {"table": table}, methods=(STRATA_METHODS,))
 
 
@@ -415,7 +417,11 @@ def _tasks(compared: Comparison, tasks: Mapping[str, Comparison]) -> Section:
     """The same arms across tasks: what holds here, does it hold there?"""
     title = "Across tasks"
     if not tasks:
-        return Section("tasks", title, ("The study file names no further task under `tasks`.",))
+        return Section(
+            "tasks",
+            title,
+            ("There is no other task to compare with: the study file names none under `tasks`.",),
+        )
     parts = {name: agreement_section(each, "tasks", title) for name, each in tasks.items()}
     whole = agreement_section(compared, "tasks", title)
     named = {"this study": whole, **parts}

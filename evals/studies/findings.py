@@ -82,7 +82,7 @@ class RunFindings:
         dollars = "an unknown price" if self.paid.usd is None else f"${self.paid.usd:.4f}"
         return (
             f"The study made {self.paid.calls} calls ({self.paid.tokens} tokens, {dollars}); "
-            f"if every arm were run alone, it would have made {self.alone}."
+            f"if every arm were run alone, the study would have made {self.alone} calls."
         )
 
 

@@ -166,7 +166,11 @@ def credit_table(
         groups=groups_of(store, cases),
     )
     unscored = [repr(name) for name in questions if name not in set(values["attribute"])]
-    silent = [f"no arm has a score of {', '.join(unscored)}, so no figure includes it"] if unscored else []
+    silent = (
+        [f"no arm has a score for {', '.join(unscored)}, so no figure of the report includes it"]
+        if unscored
+        else []
+    )
     # No answer to what was never put before an arm is no miss.
     return table.merge(spent[["arm", "case"]], on=["arm", "case"]), (
         *check.notes,

@@ -228,7 +228,7 @@ def _random(jurors: int, size: int, rng: np.random.Generator) -> Members:
     return ranks < size
 
 
-METHOD = "n / (1 + (n - 1) r), where r is the mean correlation of two jurors' errors on the questions that both answered"
+METHOD = "effective number of n jurors: n / (1 + (n - 1) r), where r is the mean correlation of two jurors' errors on the questions that both answered"
 FURTHEST = 10
 """Beyond so many times its jurors a jury's errors cancel out, and no number of independent jurors says what it is worth."""
 
@@ -300,14 +300,22 @@ def effective_jurors(errors: FloatArray, cluster: IntArray, confidence: float = 
     """
     questions, jurors = errors.shape
     if jurors < 2:
-        return undefined("fewer than two jurors have errors that vary", method=METHOD, n=questions)
+        return undefined(
+            "fewer than two jurors have errors that vary, so errors cannot be correlated",
+            method=METHOD,
+            n=questions,
+        )
     sums = PairSums.of(errors)
     number = effective_number(sums.correlations)
     lacking = f"{number.unknown} pairs of jurors share fewer than {LEAST} questions on which the errors of both vary"
     if np.isnan(number.correlation):
         return undefined(lacking, method=METHOD, n=questions)
     if not number.kish <= FURTHEST * jurors:
-        return undefined("errors cancel out, so the mean has almost no error", method=METHOD, n=questions)
+        return undefined(
+            "the jurors' errors cancel out in their mean, so no effective number of jurors can be given",
+            method=METHOD,
+            n=questions,
+        )
     groups = [errors[rows] for rows in _rows_by_cluster(cluster)]
     without = [
         effective_number(sums.less(PairSums.of(rows, sums.centre)).correlations).kish for rows in groups

@@ -20,7 +20,7 @@ from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.proportion import wilson
 from .jury_search import mean_credit
 
-ALIKE = "both are the same on every case"
+ALIKE = "both arms score the same on every case"
 """The note of a difference that is zero on every case."""
 
 
@@ -57,7 +57,9 @@ def _tested_mean(
     known = ~np.isnan(values)
     n = int(known.sum())
     if not n:
-        return Contrast(undefined("no question has an answer to compare", method=method), np.nan)
+        return Contrast(
+            undefined("no question has an answer that can be compared with people's", method=method), np.nan
+        )
     _, at = np.unique(cluster[known], return_inverse=True)
     total, number = np.bincount(at, values[known]), np.bincount(at)
     without = (total.sum() - total) / (n - number)

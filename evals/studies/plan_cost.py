@@ -263,7 +263,7 @@ class _Estimator:
         if axes is not None and axes.groups and axes.protocols:
             total = self._with_trials(total, axes)
         notes = (
-            f"{model}: {' or '.join(names)} is not set, and the run will need it"
+            f"{model}: the environment variable {' or '.join(names)} is not set, and the run will need it"
             for model, names in self._missing_keys.items()
             if names
         )

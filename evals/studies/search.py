@@ -263,7 +263,7 @@ class Trials:
                 self.scored[name] = scores[name]
             elif better := beaten_by(scores[name], others, self.search.objectives):
                 trial.state = "pruned"
-                trial.note = f"{better} agrees better on these {len(cases)} cases, and is no worse by the other objectives"
+                trial.note = f"the jury {better} agrees better with people on these {len(cases)} cases, and is no worse by the search's other objectives"
             else:
                 left[name] = (trial, arm)
         return left

@@ -61,9 +61,9 @@ def _run_lines(plan: Plan) -> list[str]:
     lines = [
         f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} for choosing arms, {test} for scoring the chosen arms)",
         (
-            f"{calls} calls, if every answer is usable; run one by one, the arms would make at least {plan.alone}{tasks}"
+            f"{calls} calls, if every answer is usable; run one by one, the arms would make at least {plan.alone} calls{tasks}"
             if total.exact
-            else f"Between {calls} calls; run one by one, the arms would make at least {plan.alone}{tasks}"
+            else f"Between {calls} calls; run one by one, the arms would make at least {plan.alone} calls{tasks}"
         ),
         f"tokens: about {tokens}, assuming {BYTES_PER_TOKEN} bytes of prompt per token and answers of "
         f"{ANSWER_TOKENS} tokens per attribute",
@@ -73,7 +73,7 @@ def _run_lines(plan: Plan) -> list[str]:
     ]
     if study.search is not None:
         lines.append(
-            f"the search makes {study.search.trials} trials and compares juries by {', '.join(study.search.objectives)}; the maximum assumes "
+            f"the search makes {study.search.trials} trials and compares juries by {', '.join(study.search.objectives)}; the maximum number of calls assumes "
             f"juries of {study.search.max_seats} jurors that share no calls and are never dropped early"
         )
     budget = {key: value for key, value in study.budget if value is not None}

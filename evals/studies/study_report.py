@@ -32,14 +32,14 @@ from .study_tables import TABLES, trial_rows
 CAPTIONS = {
     "frontier": "Agreement with people on cases that the arm was not chosen on, against its cost per case. "
     "The dashed line is the frontier: no arm beats an arm on it in both agreement and cost. Intervals are 95%.",
-    "growth": "Agreement against the number of seats, for juries made of the seats' own blind ballots. Bands are 95% intervals.",
-    "contributions": "What each seat adds to agreement, on average over all juries that these seats could make.",
+    "growth": "Agreement with people against the number of seats, for juries made of the seats' own blind ballots. Bands are 95% intervals of the agreement.",
+    "contributions": "What each seat adds to agreement with people, on average over all juries that these seats could make.",
 }
 """Of the figures of a run."""
 RECORDED_CAPTIONS = {
     "frontier": "Agreement with people against cost. The dashed line is the frontier: no arm beats an arm on it in both agreement and cost. Intervals are 95%.",
-    "growth": "Agreement against the size of the jury. Bands are 95% intervals for other cases.",
-    "contributions": "What each juror adds to agreement, on average over all possible juries.",
+    "growth": "Agreement with people against the size of the jury. Bands are 95% intervals: how far the agreement might differ on a new sample of cases.",
+    "contributions": "What each juror adds to agreement with people, on average over all possible juries.",
 }
 SECTIONS: Sequence[tuple[tuple[str, ...], str]] = (
     (("choices", "measures"), ""),
@@ -132,7 +132,7 @@ def _use_in_short(composition: Composition) -> str:
         arms_by_attribute = "; ".join(
             f"{arm} for {', '.join(names)}" for arm, names in list(together.items())[:4]
         )
-        more = f"; {len(together) - 4} more with --full" if len(together) > 4 else ""
+        more = f"; {len(together) - 4} more arms with --full" if len(together) > 4 else ""
         return f"Use {arms_by_attribute}{more}: on its attributes, each is the cheapest arm that is not shown to be worse than the best."
     name = composition.recommended
     if not composition.noise["p"].notna().any():
@@ -156,9 +156,9 @@ def _juries_in_short(composition: Composition) -> str:
     row = found[0]
     gain = interval_words(row["value"], row["low"], row["high"])
     return (
-        f"A jury is worth using: the best jury minus the best single judge, both chosen on other cases, is {gain}."
+        f"A jury is worth using: in agreement with people, the best jury's gain over the best single judge, both chosen on other cases, is {gain}."
         if composition.pays
-        else f"No jury is shown to be worth using: the best jury minus the best single judge, both chosen on other cases, is {gain}."
+        else f"No jury is shown to be worth using: in agreement with people, the best jury's gain over the best single judge, both chosen on other cases, is {gain}."
     )
 
 
@@ -168,7 +168,7 @@ def _uncertain(composition: Composition) -> list[str]:
     for row in composition.power.head(1).to_dict("records"):
         if not math.isnan(row["detectable"]):
             said.append(
-                f"With {row['n']} cases (or groups), a true difference between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than one study in five."
+                f"With {row['n']} cases (or groups), a true difference in score between {row['first']} and {row['second']} below {row['detectable']:.3f} is missed in more than one study in five."
             )
     if composition.notes:
         said.append(
@@ -250,7 +250,7 @@ def composition_page(
     ]
     advice = Section("advice", "What to do", tuple(composition.sentences()))
     methods = [*composition.methods, *(sentence for part in sections for sentence in part.methods)]
-    under = f"{len(composition.frontier)} arms; agreement from 0 to 1; cost in {composition.unit}"
+    under = f"{len(composition.frontier)} arms; agreement with people from 0 to 1; cost in {composition.unit}"
     return report_page("Which jury to use", under, [advice, *parts, *sections], methods, composition.notes)
 
 
@@ -281,7 +281,7 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
             {"arms": found.table},
             frontier,
             title="What agreement costs",
-            lead=f"Cost is in {found.arms.unit}. Arms were chosen on {len(study.selection)} cases; held out: {held_out}.",
+            lead=f"Cost is in {found.arms.unit}. Arms were chosen on {len(study.selection)} cases and scored on {held_out}.",
         ),
         Section(
             "judges",

@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 TABLES: Mapping[str, TableText] = {
     "arms": TableText(
         "Arms",
-        "One row for each arm, cheapest first, with its agreement on the cases that arms were chosen on and on those held out. "
+        "One row for each arm, cheapest first, with its agreement on the cases that arms were chosen on and on the held-out cases. "
         "Cost and calls are those of the arm alone: calls that it shares with other arms are counted in full.",
         {"arm": "arm", "kind": "kind", "seats": "seats", "protocol": "protocol", "count": "count", "calibration": "calibration",
          "front": "frontier", "selection": "agreement, selection cases", "score": "agreement, held out", "low": "low", "high": "high",
@@ -21,7 +21,7 @@ TABLES: Mapping[str, TableText] = {
     ),
     "trials": TableText(
         "Trials",
-        "The juries that the search tried on the selection cases. A pruned jury was dropped when another was shown to agree better.",
+        "The juries that the search tried on the selection cases. A pruned jury was dropped when another jury was shown to agree better with people.",
         {"number": "trial", "arm": "arm", "state": "state", "seats": "seats", "protocol": "protocol", "cases": "cases",
          "agreement": "agreement", "cost": "cost", "latency": "seconds", "note": ""},
     ),
@@ -37,14 +37,14 @@ TABLES: Mapping[str, TableText] = {
     ),
     "measures": TableText(
         "The same arms, by the usual agreement coefficients",
-        "How the arms of the table above agree with people, on the held-out cases.",
+        "How the chosen arm, the best jury and the best single judge for each attribute agree with people, on the held-out cases.",
         {"attribute": "attribute", "arm": "arm", "who": "who", "objective": "objective", "spearman": "Spearman", "icc3k": "ICC(3,k)",
          "icc2": "ICC(2,1)", "kappa": "kappa", "kappa_quadratic": "quadratic kappa", "mae": "mean absolute error", "n": "n"},
     ),
     "answers": TableText(
         "The best jury against the best single judge",
-        "The best jury and the best single judge on cases that they were not chosen on, their difference, and by how much the figures on "
-        "the cases that they were chosen on are too good.",
+        "Agreement with people of the best jury and the best single judge on cases that they were not chosen on, their difference, and by how much "
+        "agreement looks too good on the cases that they were chosen on.",
         {"what": "", "value": "value", "low": "low", "high": "high", "n": "n", "p": "p", "method": "", "note": ""},
     ),
     "frontier": TableText(
@@ -55,7 +55,7 @@ TABLES: Mapping[str, TableText] = {
     ),
     "noise": TableText(
         "Is the best arm shown to be better than the rest?",
-        "The best arm minus the best arm at each price, both chosen on other cases. A difference is within noise if it is not statistically significant.",
+        "The best arm's gain in agreement with people over the best arm at each price, both chosen on other cases. A difference is within noise if it is not statistically significant.",
         {"arm": "best at this cost", "arms": "arms at this cost", "cost": "cost", "value": "best arm minus this arm", "low": "low", "high": "high",
          "p": "p", "n": "n", "within": "within noise"},
     ),
@@ -67,8 +67,8 @@ TABLES: Mapping[str, TableText] = {
     ),
     "jurors": TableText(
         "What each juror adds",
-        "Each juror's agreement alone; the agreement of all jurors minus the agreement without this juror; and the Shapley value, which is what "
-        "a juror adds on average over all possible juries.",
+        "Each juror's own agreement with people; the agreement of all jurors minus the agreement without this juror; and the Shapley value, which is what "
+        "a juror adds to agreement on average over all possible juries.",
         {"juror": "juror", "in_jury": "in the jury", "score": "alone", "low": "low", "high": "high", "answered": "answered", "cost": "cost",
          "leave_one_out": "leave one out", "leave_one_out_low": "low", "leave_one_out_high": "high",
          "shapley": "Shapley", "shapley_low": "low", "shapley_high": "high", "shapley_se": "sampling error"},
@@ -87,19 +87,19 @@ TABLES: Mapping[str, TableText] = {
     ),
     "growth": TableText(
         "Agreement by the size of the jury",
-        "Agreement by the number of jurors, drawn at random or chosen on other cases; percentiles are over random juries.",
+        "Agreement with people by the number of jurors, for juries drawn at random and juries chosen on other cases; percentiles are over random juries.",
         {"how": "how", "size": "jurors", "score": "agreement", "low": "low", "high": "high", "weakest": "5th percentile",
          "strongest": "95th percentile", "juries": "juries", "n": "n"},
     ),
     "position": TableText(
         "Does the order of two texts change answers?",
-        "How often a juror gives the same answer when the order of the two texts is swapped, and which position it favours when it does not.",
+        "How often a juror gives the same answer when the order of the two texts is swapped, and which position the juror favours when the answer changes.",
         {"juror": "juror", "n": "pairs", "consistent": "same answer in both orders", "first": "chose the first twice",
          "second": "chose the second twice", "lean": "first minus second", "low": "low", "high": "high"},
     ),
     "power": TableText(
         "The smallest difference that could be detected",
-        "The smallest true difference that this many cases detect with 80% power, and how many cases are needed to detect smaller differences.",
+        "The smallest true difference between two arms that this many cases detect with 80% power, and how many cases are needed to detect smaller differences.",
         {"first": "first", "second": "second", "difference": "difference", "sd": "SD by case", "n": "cases", "detectable": "detectable",
          "cases_for_0.05": "cases for 0.05", "cases_for_0.02": "cases for 0.02"},
     ),

@@ -70,7 +70,7 @@ def agreement_with_people(answers: pd.DataFrame, ratings: pd.DataFrame) -> Peopl
     notes = []
     if lost := len(ratings) - len(known):
         notes.append(
-            f"{count_words(lost, 'rating')} left out, because the answer was not judged, such as {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r}"
+            f"{count_words(lost, 'rating')} left out, because the jury did not judge the rated answer, such as {ratings.loc[~ratings['case'].isin(answers_by_case.index), 'case'].iloc[0]!r}"
         )
     numbers = known.assign(value=pd.to_numeric(known["value"], errors="coerce")).dropna(subset=["value"])
     composite = numbers.groupby(["case", "rater"], sort=False)["value"].mean().reset_index()
@@ -125,7 +125,7 @@ def _set_rows(
     flat = spread.index[(spread["count"] < 2) | ~(spread["std"] > 0)]
     if len(flat):
         notes.append(
-            f"{name}: {', '.join(map(str, flat))} left out: each gave every answer the same score, or rated only one answer"
+            f"{name}: ratings by {', '.join(map(str, flat))} left out: each of these people gave every answer the same score, or rated only one answer"
         )
     usable = composite[~composite["rater"].isin(flat)].copy()
     grouped = usable.groupby("rater")["value"]
@@ -143,7 +143,10 @@ def _set_rows(
         estimate = (
             zscored_icc(long, jackknife=Jackknife(by="group"))
             if len(paired) > 1
-            else undefined(f"{count_words(len(paired), 'answer')} with a rating and a score", method=METHOD)
+            else undefined(
+                f"{count_words(len(paired), 'answer')} with both a rating by people and a score, and two are needed",
+                method=METHOD,
+            )
         )
         rows.append(MeasureAgreement(name, measure, estimate.out_of(len(people))))
     if usable["rater"].nunique() > 1:

@@ -19,7 +19,7 @@ METHOD = "paired t over cases"
 MACRO_METHOD = (
     "mean of the scenarios' paired differences, Satterthwaite's t; the scenarios are taken as fixed"
 )
-_ALIKE = "the scores differ by the same amount in every case"
+_ALIKE = "the two systems' scores differ by the same amount in every case"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,14 @@ def _macro_gap(found: list[Estimate]) -> Estimate:
     mean, n = float(np.mean([each.value for each in found])), sum(each.n for each in found)
     errors = np.array([0.0 if each.note.endswith(_ALIKE) else each.se for each in found]) / len(found)
     if not (errors > 0).any() or np.isnan(errors).any():
-        return Estimate(mean, math.nan, math.nan, n, MACRO_METHOD, note="no interval: too few cases differ")
+        return Estimate(
+            mean,
+            math.nan,
+            math.nan,
+            n,
+            MACRO_METHOD,
+            note="no interval: the two systems' scores differ in too few cases",
+        )
     variance = float((errors**2).sum())
     freedom = variance**2 / sum(error**4 / (each.n - 1) for error, each in zip(errors, found, strict=True))
     return _estimate(mean, math.sqrt(variance), freedom, n, MACRO_METHOD)

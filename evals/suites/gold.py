@@ -33,7 +33,7 @@ from .suite_tables import four_decimals, plain_number, simple_table
 
 GOLD = "gold"
 """The record of what judges said of references, within a suite's run."""
-METHOD = "mean of cases with a reasonable reference minus the mean of the other cases; a case has the mean score of its systems; cases are resampled within each of the two groups"
+METHOD = "mean score of cases with a reasonable reference minus the mean score of the other cases; a case has the mean score of its systems; cases are resampled within each of the two groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +179,16 @@ def gold_filter(
     for name, reasonable in verdicts.items():
         cases = results.table.cases.get(name)
         if cases is None or cases.empty:
-            notes.append(f"{name}: there are no scores for single cases, so references cannot be compared")
+            notes.append(
+                f"{name}: there are no scores for single cases, so cases with and without a reasonable reference cannot be compared"
+            )
             continue
         column = results.table.columns[name]
         scenarios.append(_scenario_gold(name, cases.map(column.share), reasonable, draws))
         reasonable_cases[name] = cases[[reasonable.get(str(case), False) for case in cases.index]]
         if reasonable_cases[name].empty:
             notes.append(
-                f"{name}: no reference is reasonable, so the scenario has no score without the others"
+                f"{name}: no reference is reasonable, so the scenario has no score if cases without a reasonable reference are left out"
             )
     means = results.table.means.copy()
     for name, cases in reasonable_cases.items():
@@ -294,7 +296,14 @@ def _difference(good: np.ndarray, poor: np.ndarray, draws: Draws) -> Estimate:
         return undefined(f"no reference is {empty}", method=METHOD, n=n)
     value = float(good.mean() - poor.mean())
     if len(good) < 2 or len(poor) < 2:
-        return Estimate(value, math.nan, math.nan, n, METHOD, note="no interval: a group has only one case")
+        return Estimate(
+            value,
+            math.nan,
+            math.nan,
+            n,
+            METHOD,
+            note="no interval: only one case has a reasonable reference, or only one has an unreasonable reference",
+        )
     rng = draws.rng()
     means = [rng.choice(side, (max(draws.resamples, 40), len(side))).mean(axis=1) for side in (good, poor)]
     differences = means[0] - means[1]

@@ -107,7 +107,7 @@ def load_helm(folder: str | Path, metrics: Sequence[str] = ()) -> HelmImport:
             continue
         if (run.scenario, run.system) in runs:
             notes.append(
-                f"{run.folder.name}: {run.system} has an earlier run on {run.scenario}, so this one is left out"
+                f"{run.folder.name}: {run.system} has an earlier run on {run.scenario}, so this run is left out"
             )
             continue
         runs[run.scenario, run.system] = run

@@ -48,7 +48,7 @@ def load_recorded(
             elsewhere = _read(file, name, scenario, columns, scenarios, recorded)
             if elsewhere:
                 notes.append(
-                    f"{file.name}: {count_words(elsewhere, 'output')} left out, because the suite has no such scenario"
+                    f"{file.name}: {count_words(elsewhere, 'output')} left out, because the suite does not have the named scenario"
                 )
     return recorded, notes
 

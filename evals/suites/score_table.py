@@ -127,9 +127,9 @@ def _other_columns(rows: list[dict[str, Any]]) -> dict[str, str]:
         cells = [_cell_text(row.get(name)) for row in rows]
         written = [cell for cell in cells if cell not in _NO_SCORE]
         if name.strip().casefold().replace("_", " ") in _SUMMARIES:
-            left_out[name] = "the column summarises other columns"
+            left_out[name] = "this column is a summary of other columns, such as a rank or mean"
         elif written and not any(re.fullmatch(r"[-+−]?[\d.,]+(e[-+]?\d+)?\s*%?", cell) for cell in written):
-            left_out[name] = "the column holds words, not scores"
+            left_out[name] = "this column has words, not scores"
     return left_out
 
 

@@ -216,7 +216,9 @@ def _scored_system(
     parsed_mean = sum(score.weight * score.points() for score in read) / weight if weight else math.nan
     mean = mean_score(list(scores.values()), scenario.ends)
     if scenario.seating is not None and system == scenario.seating.against:
-        note = "this is the baseline that the others are compared with, so it scores half by definition"
+        note = (
+            "this is the baseline that the other systems are compared with, so it scores half by definition"
+        )
         mean = replace(mean, low=math.nan, high=math.nan, note=note)
     return ScoredSystem(system, mean, parsed_mean, scores, len(cases) - len(scores))
 

@@ -359,7 +359,7 @@ def coverage_sentences(coverage: Coverage) -> list[str]:
         f"{place.name}: {', '.join(place.scenarios)}." for place in coverage.places if place.scenarios
     ]
     if coverage.unplaced:
-        sentences.append(f"Not in the taxonomy: {', '.join(coverage.unplaced)}.")
+        sentences.append(f"Scenarios that are not in the taxonomy: {', '.join(coverage.unplaced)}.")
     return sentences
 
 

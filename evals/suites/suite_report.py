@@ -168,7 +168,7 @@ def _failures(results: SuiteResults) -> list[str]:
     )
     if lost:
         sentences.append(
-            f"{count_words(lost, 'rating')} by jurors failed. Scores are means of the other ratings."
+            f"{count_words(lost, 'rating')} by jurors failed. Scores are means of the ratings that did not fail."
         )
     return sentences
 
@@ -194,7 +194,7 @@ def scenario_table(results: SuiteResults) -> pd.DataFrame:
         for name, value in scenario.baselines.items():
             zeros = dict.fromkeys((*STATUSES, "lost"), 0)
             note = (
-                "not available: scored by a jury"
+                "not available: this figure needs an exact scorer, and a jury scored this scenario"
                 if math.isnan(value)
                 else scenario.constant[:40]
                 if name == "constant"
@@ -404,7 +404,7 @@ def suite_page(
             "Differences",
             paragraph(
                 "Each difference is computed over the cases that both systems answered, on a scale from 0 (worst) to 1 (best). The p values of the macro average are Holm-corrected "
-                "over all pairs of systems; all others are corrected over all pairs and scenarios.",
+                "over all pairs of systems; all other p values are corrected over all pairs and scenarios.",
                 "soft",
             ),
             table("differences", tables["differences"], DIFFERENCE_HEADS),

@@ -168,7 +168,9 @@ class _Judgements:
         """The jury's score of an answer; what became of it where there is none."""
         assert isinstance(self._part.scenario.scorer, JudgedScorer) and self._seating is not None
         if case not in self._part.judged:
-            return CaseScore("unjudged", why="not in the sample that is judged")
+            return CaseScore(
+                "unjudged", why="not judged: the case is not in the sample of cases that the jury judges"
+            )
         if system == self._seating.against:
             return CaseScore("scored", sum(self._part.scenario.ends) / 2)
         name = judged_id(self._part, case, system)

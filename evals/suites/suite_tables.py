@@ -78,7 +78,7 @@ def board_sentences(board: Board) -> list[str]:
         )
     if macro:
         sentences.append(
-            "Each difference is computed over the cases that both systems answered. Intervals are for new cases of the same scenarios. The p values are Holm-corrected over all pairs."
+            "Each difference is computed over the cases that both systems answered. Intervals say how far a difference might change on new cases of the same scenarios. The p values are Holm-corrected over all pairs of systems."
         )
     sentences.append(
         f"{count_words(len(board.scenarios), 'scenario')} compared; in {board.complete} of them, every system has a score; {_TIES[board.ties]}."
@@ -90,7 +90,7 @@ def board_sentences(board: Board) -> list[str]:
         )
     if board.effects:
         sentences.append(
-            "MDE is the smallest difference between two systems that a scenario detects with 80% power at a significance level of 0.05. Its mean and SD are over all pairs whose difference is not the same in every case."
+            "MDE is the smallest difference between two systems that a scenario detects with 80% power at a significance level of 0.05. The mean and SD of the MDE are over all pairs of systems whose difference is not the same in every case."
         )
     return sentences
 

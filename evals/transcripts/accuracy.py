@@ -77,15 +77,15 @@ class AlignmentAccuracy:
 
     def sentences(self) -> list[str]:
         sentences = [
-            f"{len(self.said_errors)} of {self.said} utterances and {len(self.heard_errors)} of {self.heard} segments are wrongly classed "
-            f"as matched or unmatched (accuracy {self.said_accuracy:.3f} and {self.heard_accuracy:.3f}).",
+            f"{len(self.said_errors)} of {self.said} utterances and {len(self.heard_errors)} of {self.heard} segments are wrongly counted "
+            f"as matched or unmatched by the alignment (accuracy {self.said_accuracy:.3f} for utterances, {self.heard_accuracy:.3f} for segments).",
             f"{len(self.wrong_utterances)} utterances are linked to other segments than in the gold alignment (structural accuracy "
             f"{self.structural:.3f}); {len(self.wrong_groups)} of {self.gold_groups} gold groups are not found exactly, "
-            f"and {len(self.invented_groups)} groups link what the gold alignment leaves unlinked.",
+            f"and {len(self.invented_groups)} groups link utterances and segments that the gold alignment leaves unlinked.",
         ]
         if self.repeated_heard or self.repeated_said:
             sentences.append(
-                f"These are in several groups: segments {list(self.repeated_heard)}, utterances {list(self.repeated_said)}."
+                f"The alignment puts some segments or utterances into several groups: segments {list(self.repeated_heard)}, utterances {list(self.repeated_said)}."
             )
         return sentences
 

@@ -28,7 +28,7 @@ def alignment_sentences(alignment: Alignment) -> list[str]:
     return [
         f"{alignment.name}: {alignment.aligner} put {len(alignment.said)} utterances and {len(alignment.heard)} segments into {len(alignment.groups)} "
         f"groups; {joined_count} groups join several utterances or segments. Utterances without a segment: {len(alignment.missed)}; segments without an utterance: "
-        f"{len(alignment.unused)}; matches changed by rules: {len(alignment.log)}."
+        f"{len(alignment.unused)}; changes made by the refinement rules: {len(alignment.log)}."
     ]
 
 

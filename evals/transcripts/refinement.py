@@ -47,7 +47,11 @@ def _legal(alignment: Alignment, log: list[RefinementChange]) -> Iterator[Aligne
         heard_places = tuple(sorted({place for place in group.heard if 0 <= place < len(alignment.heard)}))
         if (said_places, heard_places) != (group.said, group.heard):
             log.append(
-                _change("legal-places", group, "positions that do not exist or appear twice were removed")
+                _change(
+                    "legal-places",
+                    group,
+                    "positions that do not exist or appear twice were removed from the group",
+                )
             )
         if said_places and heard_places:
             yield AlignedGroup(said=said_places, heard=heard_places)

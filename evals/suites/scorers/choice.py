@@ -78,11 +78,13 @@ def _case_score(answer: GradedAnswer, answers: Mapping[str, str]) -> CaseScore:
     label = read_choice(answer.output, answers)
     if label is None:
         return unparsed_score(
-            "the answer matches none of the allowed answers, or several"
+            "the answer matches none of the allowed answers, or several of them"
             if answer.output.strip()
             else "no answer"
         )
     return CaseScore("scored", float(label == correct), answer=label)
 
 
-CHOICE = Scorer("choice", "1 if the answer, by letter or text, is the right one of those allowed", _score)
+CHOICE = Scorer(
+    "choice", "1 if the answer, given by letter or text, is the right one of the allowed answers", _score
+)

@@ -80,7 +80,7 @@ def _case_score(answer: GradedAnswer, options: LabelOptions) -> CaseScore:
 
 MULTILABEL = Scorer(
     "multilabel",
-    "micro-F1 of the labels over all cases: twice the right labels, divided by the given plus the wanted labels",
+    "micro-F1 of the labels over all cases: twice the number of right labels, divided by the number of labels given plus the number of labels wanted",
     _score,
     LabelOptions,
     "pattern",

@@ -79,7 +79,7 @@ def _case_score(answer: GradedAnswer, options: RangeOptions) -> CaseScore:
         return NO_TARGET
     number = read_number(answer.output)
     if number is None:
-        return unparsed_score("the answer has no number, or several")
+        return unparsed_score("the answer has no number, or several numbers")
     return CaseScore("scored", float(bounds[0] <= number <= bounds[1]), answer=f"{number:g}")
 
 

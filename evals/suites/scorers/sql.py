@@ -142,7 +142,7 @@ def _database(answer: GradedAnswer, options: SqlOptions) -> Path:
 
 SQL = Scorer(
     "sql",
-    "1 if the query returns the same rows as the target's query; a query may only read",
+    "1 if the query returns the same rows as the target's query; a query may only read the database",
     _score,
     SqlOptions,
     "database",

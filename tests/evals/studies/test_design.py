@@ -80,7 +80,7 @@ def test_the_corpus_names_what_a_split_parted_unevenly() -> None:
     assert "length of notes" in section.sentences[0] and "output" not in section.sentences[0]
     table = section.tables["table"]
     assert table.iloc[0]["development"] == "20" and table.iloc[1]["test"] == "10"
-    assert "no split" in corpus_section(cases, [], []).sentences[0]
+    assert "No case is held out" in corpus_section(cases, [], []).sentences[0]
 
 
 def test_icc3k_has_the_published_f_interval_and_a_bootstrap_of_clusters() -> None:

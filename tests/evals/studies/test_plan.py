@@ -186,7 +186,9 @@ def test_models_that_litellm_lists_have_their_price_and_others_lead_nowhere(
     assert plan.total.least.usd is not None
     # 0.15 and 0.60 dollars a million, on 24 prompts of some two thousand tokens.
     assert 0.15e-6 * 24 * 1000 < plan.total.least.usd < 0.60e-6 * 24 * 5000
-    assert plan.notes == ("openai/gpt-4o-mini: OPENAI_API_KEY is not set, and the run will need it",)
+    assert plan.notes == (
+        "openai/gpt-4o-mini: the environment variable OPENAI_API_KEY is not set, and the run will need it",
+    )
     with pytest.raises(VenireError, match="'opnai/gpt-4o' names no provider"):
         planned(tmp_path, arms=[{"jury": "single", "model": "opnai/gpt-4o"}])
 

@@ -77,7 +77,7 @@ def test_weak_juries_are_given_up_early_by_one_that_costs_no_more(calm: tuple[Pa
     for trial in pruned:
         assert trial["cases"] == 6
         assert "@bad" in trial["seats"]
-        assert "agrees better on these 6 cases" in trial["note"]
+        assert "agrees better with people on these 6 cases" in trial["note"]
 
 
 def test_only_what_was_chosen_ever_hears_a_test_case(calm: tuple[Path, int]) -> None:

@@ -403,7 +403,7 @@ def test_one_pair_of_arms_has_no_spread_of_what_could_be_detected() -> None:
     found = analyse(*judgement_tables(votes, truth), questions=YES_OR_NO, resamples=20)
 
     said = " ".join([*found.methods, *found.sentences()])
-    assert "Only one pair of arms gave any different scores" in said and "nan" not in said
+    assert "Only one pair of arms has scores that differ" in said and "nan" not in said
 
 
 def test_folds_hold_every_case_out_once_and_keep_groups_whole() -> None:
@@ -618,7 +618,7 @@ def test_values_that_are_all_the_same_are_no_certainty() -> None:
     assert (same.difference.low, same.difference.high) == pytest.approx((-0.2775, 0.2775), abs=1e-4), (
         "Wilson's, of 0 of 10: so many others may differ"
     )
-    assert (same.p, same.difference.note) == (1, "both are the same on every case")
+    assert (same.p, same.difference.note) == (1, "both arms score the same on every case")
 
 
 def test_leave_one_out_is_the_pool_less_the_pool_without_and_of_equal_juries_the_cheapest_is_best() -> None:

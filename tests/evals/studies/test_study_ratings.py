@@ -151,7 +151,9 @@ def test_a_study_names_its_reference(tmp_path: Path) -> None:
     found = studied(path)
 
     assert load_study(path)[0].reference == "mean"
-    assert "The people's value is the mean of the people" in " ".join(found["methods"])
+    assert "The people's value, which answers are compared with, is the mean of the people" in " ".join(
+        found["methods"]
+    )
 
 
 def test_where_a_scale_has_costs_a_study_gives_the_mean_reward_beside_constants_and_people(

@@ -281,7 +281,7 @@ def test_recorded_outputs_are_sorted_by_scenario_system_and_case(tmp_path: Path)
     )
     assert found["a"]["y"]["1"] == RecordedOutput("", 7, 0) and found["b"]["z"]["1"].text == "Maybe."
     assert {name: sorted(systems) for name, systems in found.items()} == {"a": ["x", "y"], "b": ["x", "z"]}
-    assert notes == ["one.csv: 1 output left out, because the suite has no such scenario"]
+    assert notes == ["one.csv: 1 output left out, because the suite does not have the named scenario"]
     alone, _ = load_recorded(tmp_path / "s.yaml", [("z", [two], None, {})], ["a"])
     assert list(alone) == ["a"], "a suite of one scenario needs no name for it"
     for scenario, text, problem in (
