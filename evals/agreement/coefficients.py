@@ -133,7 +133,7 @@ class Coefficient:
             return "this coefficient needs values of zero or more"
         distinct = int(values.nunique())
         if self.counts_values and distinct > MANY_VALUES:
-            return f"this coefficient needs values that occur repeatedly, but the ratings have {distinct} different values"
+            return f"this coefficient counts how often each value occurs, but the ratings have {distinct} different values, too many to count"
         return ""
 
 
@@ -195,7 +195,7 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
     if share == 1:
         return Choice(
             None,
-            "all raters gave the same value to every case: report that, because no coefficient is defined",
+            "all raters gave the same value to every case: report that, because no coefficient of agreement can be computed",
         )
     complete = len(rated) == raters * cases
     words = is_text(rated["value"])
@@ -205,7 +205,10 @@ def coefficient_choice(ratings: pd.DataFrame, level: str | None, found: dict[str
     for name, reason in _candidates(unordered, short, complete, raters, share):
         if name in found and found[name].defined:
             return Choice(name, f"{design}; {reason}")
-    return Choice(None, "no coefficient that fits these ratings is defined; the table says why")
+    return Choice(
+        None,
+        "none of the agreement coefficients that fit these ratings can be computed; the table says why for each",
+    )
 
 
 def beside_refused(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
@@ -230,7 +233,7 @@ def _candidates(
     candidates: list[tuple[str, str]] = []
     if share >= DOMINANT and (unordered or short):
         name = "ac1" if unordered else "ac2"
-        candidates.append((name, f"one value makes up {share:.0%} of all ratings; kappa and alpha can then be near zero although raters agree, but {name.upper()} is not"))  # fmt: skip
+        candidates.append((name, f"one value makes up {share:.0%} of all ratings; kappa and alpha can then be near zero although raters agree; {name.upper()} does not have this flaw"))  # fmt: skip
     if unordered:
         if complete and raters == 2:
             candidates.append(("kappa", "the values are categories without an order; kappa is the agreement beyond chance, given how often each rater uses each category"))  # fmt: skip
@@ -250,7 +253,7 @@ def _candidates(
             candidates.append(("kappa_quadratic", "the scale is ordered; a difference of two steps counts four times as much as a difference of one step"))  # fmt: skip
         return [*candidates, ("alpha_ordinal", "the scale is ordered, but its steps need not be equal; alpha allows any number of raters and missing ratings")]  # fmt: skip
     if complete:
-        candidates.append(("icc2", "the values are numbers with equal steps; icc2 is the absolute agreement of single ratings and treats the raters as a sample. If you use their mean, report icc2k too"))  # fmt: skip
+        candidates.append(("icc2", "the values are numbers with equal steps; icc2 is the absolute agreement of single ratings and treats the raters as a sample of all raters. If you use the mean of the ratings, report icc2k too"))  # fmt: skip
     return [
         *candidates,
         ("alpha_interval", "the values are numbers with equal steps; alpha allows missing ratings"),

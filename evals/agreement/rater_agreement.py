@@ -256,7 +256,7 @@ def agreement_page(agreement: Agreement) -> str:
     if agreement.notes:
         body.append(section("notes", items(agreement.notes, "notes")))
     cases = max((e.n for e in agreement.overall.values() if not math.isnan(e.value)), default=0)
-    subtitle = f"Based on up to {cases} rated cases, with 95% intervals. A value is interpreted only if its whole interval lies in one band."
+    subtitle = f"Based on up to {cases} rated cases, with 95% intervals. A coefficient is called good, moderate and so on only if its whole interval lies in that band."
     return page("Agreement of raters", subtitle, body)
 
 

@@ -103,7 +103,7 @@ def classes_section(evidence: Evidence) -> Section | None:
     tables = {"scores": pd.DataFrame(scores), "classes": pd.DataFrame(classes), "confusion": pd.DataFrame(confusion)}  # fmt: skip
     methods = (
         "Class by class: a value between two classes counts as the nearer one, or as the lower one if it is in the middle. "
-        "Arms and constants are compared with the reference of all people, and each person with the reference of the others. "
+        "Arms and constants are compared with the reference of all people, and each person with the reference of the other people. "
         "A hung verdict counts as a miss in accuracy and F1. In the mean reward, it gets the reward that the scale's costs give to an abstention. "
         "Macro F1 is the unweighted mean of F1 over the classes that the rater or people used. Intervals: jackknife over cases or groups.",
     )
@@ -167,7 +167,7 @@ def _sentences(
         paid = f"mean reward {estimate_phrase(estimates['reward'])}, " if constant else ""
         yield (
             f"{name}: {evaluator} has {paid}macro F1 {estimate_phrase(estimates['f1_macro'])} and accuracy "
-            f"{estimate_phrase(estimates['accuracy'])} against people, n = {estimates['accuracy'].n}{silence}."
+            f"{estimate_phrase(estimates['accuracy'])} against people, n = {estimates['accuracy'].n} cases{silence}."
         )
         if constant and (gain := estimates["over_constant"]).defined:
             doubt = "" if gain.low > 0 or gain.high < 0 else ", which is not statistically significant"
@@ -181,7 +181,7 @@ def _sentences(
             if rater.kind in ("constant", "ceiling")
         ]
         people = [f"{r.name} {scored[r.name]['reward'].value:.3f}" for r in raters if r.kind == "person"]
-        people_words = f"; people, each against the others: {', '.join(people)}" if people else ""
+        people_words = f". Each person scored against the other people: {', '.join(people)}" if people else ""
         yield f"{name}: mean reward by the costs of its scale: {', '.join(earnings)}{people_words}. The best constant answer is {constant!r}."
 
 

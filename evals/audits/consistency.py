@@ -42,7 +42,7 @@ HALO = [
     ),
     *("apart", "n", "note"),
 ]
-METHOD = "mean Spearman's rho among attributes, minus people's"
+METHOD = "mean Spearman's rho between attributes in the evaluator's scores, minus that in people's scores"
 NEAR_ZERO = 0.1
 """A mean correlation below this is small by Cohen's convention, and no halo however far people's lies below it."""
 LEAST = 3
@@ -152,7 +152,7 @@ def halo(marks: Marks) -> pd.DataFrame:
                 estimate,
                 low=np.nan,
                 high=np.nan,
-                note=f"no test: {unequal}, and the average of more answers is less noisy",
+                note=f"not tested: {unequal}, and averaging more answers removes noise, which changes the correlation",
             )
         rows.append({**row, **_cells(estimate)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
@@ -299,7 +299,10 @@ def consistency_section(marks: Marks) -> Section:
     return Section(
         "consistency",
         TITLE,
-        tuple(sentences) or ("No arm scored two attributes of the same cases.",),
+        tuple(sentences)
+        or (
+            "Correlations between attributes cannot be computed: no arm scored two attributes of the same cases.",
+        ),
         {"halo": summary, "correlations": rho_table},
         {
             "Spearman's rho between every two attributes, for each evaluator. Scores are reversed if needed, so that high is good.": correlation_figure(
@@ -324,7 +327,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         reason = row["note"].removeprefix("no test: ")
         return (
             f"It cannot be tested whether attributes correlate more in {row['evaluator']}'s scores than in people's: mean rho {row['mean']:.2f} "
-            f"against {row['people']:.2f}, but {reason}."
+            f"against {row['people']:.2f} in people's scores, but {reason}."
         )
     size = (
         f"mean rho {row['mean']:.2f} between attributes, against {row['people']:.2f} in people's scores (difference {row['difference']:+.2f}, "

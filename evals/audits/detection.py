@@ -90,7 +90,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
     labelled = wrong.dropna()
     if not 0 < labelled.sum() < len(labelled):
         wrong_count = int(labelled.sum())
-        sentence = f"Detection cannot be tested: the label marks {wrong_count} of {len(labelled)} labelled cases as wrong, and both kinds are needed."
+        sentence = f"Detection cannot be tested: the label marks {wrong_count} of {len(labelled)} labelled cases as wrong, and both wrong and right cases are needed."
         return Section("detection", TITLE, (sentence,))
     areas, saved_rows, curves, levels, shapes, sentences = [], [], [], [], [], list[str]()
     for arm in marks.arms:
@@ -102,7 +102,7 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         grid = Matrix(np.column_stack([keys, error]), tuple(mark.index), (), cluster.astype(np.int64))
         reason = "all labelled cases that the arm scored are wrong, or none is"
         estimate = Jackknife().estimate(
-            area_statistic, grid, method="area under the detection curve", otherwise=reason
+            area_statistic, grid, method="area under the curve of wrong cases found", otherwise=reason
         )
         rho = score_and_error(pooled, arm, wrong)
         bounds = (*area_and_bounds(estimate), estimate.p)
@@ -141,12 +141,12 @@ def detection_section(marks: Marks, label: OutsideLabel, draws: Draws) -> Sectio
         "probability that a case is wrong, by its mean score, with Wilson intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if curves else {}
-    attribute_words = ", ".join(label.attributes) or "all attributes with an order"
+    attribute_words = ", ".join(label.attributes) or "all attributes whose values have an order"
     methods = (
         f"A case's score is the mean of {attribute_words} over its outputs ({outputs} outputs of {len(labelled)} labelled cases), scaled so that 1 is good. "
         "Cases are reviewed from the lowest score up, tied cases together. `area` is the area under the curve of wrong cases found against cases "
         "reviewed. It is 0.5 in random order, and at most 1 minus half the share of wrong cases. It is not the area under a ROC curve. "
-        "The work saved at a recall of 90% is the share of all cases that need not be reviewed until 90% of the wrong cases are found. In random order it is one minus the recall. "
+        "The work saved at a recall of 90% is the share of all cases that still need no review when 90% of the wrong cases are found. In random order the work saved is one minus the recall. "
         f"Intervals: jackknife over cases or groups; for the share reviewed, percentiles of {draws.resamples} resamples, seed {draws.seed}.",
     )
     return Section("detection", TITLE, tuple(sentences), tables, figures, methods)
@@ -250,5 +250,5 @@ def _saved_sentence(arm: str, rows: list[tuple[object, ...]]) -> str:
     between = interval_phrase(float(str(low)), float(str(high)), ".0%")
     return (
         f"If cases are reviewed from {arm}'s lowest score up, nine in ten of the wrong cases are found in the first {reviewed:.0%} of cases ({between}). "
-        f"That saves {saved:.0%} of the experts' work; random order saves 10%."
+        f"Stopping there saves {saved:.0%} of the review work; in random order, finding nine in ten saves 10%."
     )

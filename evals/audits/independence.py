@@ -180,7 +180,7 @@ def _correlations(is_right: FloatArray) -> tuple[FloatArray, str]:
     if cases < LEAST:
         return (
             rhos,
-            f"{count_words(cases, 'case')} with a label: too few to estimate what the jurors are worth together",
+            f"{count_words(cases, 'case')} with a label: too few to estimate how many independent votes the jurors are worth",
         )
     is_constant = np.array([len(set(column[~np.isnan(column)])) == 1 for column in is_right.T], dtype=bool)
     pairs = np.triu_indices(k, 1)
@@ -242,7 +242,7 @@ def independence_section(
     if most is not None and len(sentences) > most:
         sentences = [
             *sentences[:most],
-            f"Results for further juries and attributes, which are only in the table: {len(sentences) - most}.",
+            f"Number of further juries and attributes whose results are only in the table: {len(sentences) - most}.",
         ]
     return Section(
         name="independence",
@@ -250,7 +250,7 @@ def independence_section(
         sentences=tuple(sentences),
         tables={"rounds": table},
         methods=(
-            "The number of independent votes is computed from how strongly jurors correlate in being right or wrong: by Kish's formula, and as the participation ratio of the eigenvalues. "
+            "The number of independent votes is computed from how strongly jurors correlate in being right or wrong: by Kish's formula, and as the participation ratio of the eigenvalues of these correlations. "
             "How often the majority is right is compared with how often it would be right if equally good jurors erred independently (Condorcet).",
         ),
         notes=tuple(f"{row['arm']}, {row['attribute']}, round {row['round']}: {row['note']}" for row in table.to_dict("records") if row["note"]),

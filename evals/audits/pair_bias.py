@@ -98,7 +98,11 @@ def _bias(who: str, stage: str, rows: pd.DataFrame) -> Bias:
     elif abs(shown.sum()) == len(rows):
         position = label = undefined(_FIXED, method=DAVIDSON, n=len(rows))
     if not spread > 0:
-        longer = undefined("the outputs' lengths are unknown or never differ", method=DAVIDSON, n=len(rows))
+        longer = undefined(
+            "an effect of length cannot be estimated: the outputs' lengths are unknown or never differ",
+            method=DAVIDSON,
+            n=len(rows),
+        )
     strengths = dict(zip(systems, fit.strengths, strict=True))
     return Bias(who, stage, position, label, longer, fit.ties, int(rows["contradicts"].sum()), strengths)
 

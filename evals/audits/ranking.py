@@ -108,13 +108,13 @@ def ranking_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
             "agreement": agreed[[*keys, *(c for c in agreed if c not in keys)]],
         },
         figures={
-            "Rank of each system according to people, and according to the arm before and after calibration. Intervals are the middle 95% of ranks over resamples. "
+            "Rank of each system according to people, and according to the arm before and after calibration. Intervals hold the middle 95% of a system's ranks over bootstrap resamples of cases. "
             "A hollow dot marks a system with too few cases for an interval.": ranks_figure(all_ranks)
         },
         methods=(
             "Systems are ranked on the cases that both the arm and people scored, by the mean of each composite score of the rubric. Without a composite, the "
             "attributes that share a scale are averaged, reversed where needed so that high is good. Tied systems share the middle rank. "
-            f"Rank intervals are the middle 95% of {draws.resamples} resamples of cases or groups. A system that is absent from a resample keeps its mean. "
+            f"Rank intervals hold the middle 95% of a system's ranks over {draws.resamples} resamples of cases or groups. A system that is absent from a resample keeps its mean score. "
             "Kendall's tau-b compares the arm's and people's means of the systems, with percentile intervals. Calibrated scores are out of fold.",
         ),
         notes=tuple(dict.fromkeys(notes)),
@@ -148,7 +148,7 @@ def _sentences(all_ranks: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
         as_is, calibrated_row = row_by_side["before"], row_by_side["after"]
         if pd.isna(as_is["tau"]):
             sentences.append(
-                f"{arm} ranks {as_is['systems']} systems by {by}; Kendall's tau with people's ranking is undefined: {as_is['note']}."
+                f"{arm} ranks {as_is['systems']} systems by {by}; Kendall's tau with people's ranking is not available ({as_is['note']})."
             )
             continue
         calibrated = (
@@ -157,7 +157,7 @@ def _sentences(all_ranks: pd.DataFrame, agreed: pd.DataFrame) -> list[str]:
         tied = int(arm_ranks[arm_ranks["side"] == "before"]["tied"].sum())
         sentences.append(
             f"{arm} ranks {as_is['systems']} systems by {by} with a Kendall's tau of {_tau_words(as_is)} with people's ranking"
-            f"{calibrated}. {_top(arm_ranks, str(arm))} In people's ranking, {sure} of {len(people)} ranks are certain to within one place"
+            f"{calibrated}. {_top(arm_ranks, str(arm))} In people's ranking, {sure} of {len(people)} ranks are certain to within one place (by their 95% intervals)"
             + (f"; {arm} ties {tied} of the systems." if tied else ".")
             + (" With so few systems, tau can take only a few values." if as_is["systems"] < 5 else "")
         )
@@ -180,7 +180,7 @@ def _top(arm_ranks: pd.DataFrame, arm: str) -> str:
         for side, ranks in arm_ranks.groupby("side")
     }
     if leaders["before"] == leaders["people"]:
-        return f"Both put {' and '.join(leaders['people'])} first."
+        return f"People and {arm} both put {' and '.join(leaders['people'])} first."
     return f"People put {' and '.join(leaders['people'])} first; {arm} puts {' and '.join(leaders['before'])} first."
 
 
@@ -240,13 +240,15 @@ def rank_agreement(scores: pd.DataFrame, *, seed: int, resamples: int) -> pd.Dat
     rows = []
     for side in ("before", "after", "change"):
         boot = Bootstrap(np.random.default_rng(seed), resamples)
-        estimate: Estimate = undefined("there are no calibrated scores", method="Kendall's tau-b")
+        estimate: Estimate = undefined(
+            "the arm has no calibrated scores, so they cannot be ranked", method="Kendall's tau-b"
+        )
         if side in measures:
             estimate = boot.estimate(
                 measures[side],
                 grid,
                 method="Kendall's tau-b",
-                otherwise="all systems are tied in the arm's or in people's ranking",
+                otherwise="tau is undefined: all systems are tied in the arm's or in people's ranking",
             )
         rows.append(
             {

@@ -79,7 +79,7 @@ def rescore_section(evidence: Evidence, scores: Mapping[str, pd.DataFrame], draw
             f"The second panel is {', '.join(names)}. Their scores are combined like those of the first panel, and are not part of the reference. "
             "The arm and the second panel are each compared with the first panel, on the cases that all three scored. The win rate is the share of "
             f"{draws.resamples} resamples of cases or groups in which the arm comes nearer; ties count half. The advantage is the difference between "
-            "the arm's measure and the panel's. A positive advantage means that the arm is nearer. Calibrated scores are out of fold.",
+            "the arm's measure and the second panel's. A positive advantage means that the arm is nearer to the first panel. Calibrated scores are out of fold.",
         ),
         notes=tuple(notes),
     )
@@ -176,7 +176,7 @@ def _sentence(arm: str, wins: pd.DataFrame) -> str:
         if rates:
             parts.append(f"{words}, {', '.join(rates)}")
     return (
-        f"On the {cases} scores that {arm} and the second panel both gave, {arm} is nearer to the first panel than the second panel is in this share of "
+        f"On the {cases} scores that {arm} and the second panel both gave, {arm} is nearer to the first panel than the second panel is in this share of bootstrap "
         f"resamples: {'; '.join(parts)}."
     )
 

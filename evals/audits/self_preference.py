@@ -136,7 +136,7 @@ def self_preference(evidence: Evidence, families: Mapping[str, str] | None = Non
         )
     if unknown := sorted(name for name, of in producing.items() if not of):
         notes.append(
-            f"systems counted as no juror's own, because their provider cannot be recognised from the name: {_some(unknown)}"
+            f"systems counted as of no juror's provider, because their provider cannot be recognised from the name: {_some(unknown)}"
         )
     votes = votes[votes["juror"].map(judging) != ""]
     own = votes["juror"].map(judging) == votes["system"].map(producing)
@@ -331,7 +331,11 @@ def preference_figure(effects: pd.DataFrame) -> Figure:
             )
     x = number_axis(-reach, reach, about=6, lines=True)
     panel = Panel(
-        x, name_axis(names), 440, len(names) * ROW, title="Points by which a juror favours its own provider"
+        x,
+        name_axis(names),
+        440,
+        len(names) * ROW,
+        title="Points by which a juror favours its own provider",
     )
     for place, row in rows:
         value, low, high = row["value"], row["low"], row["high"]
@@ -405,7 +409,7 @@ def _sentence(row: dict[Any, Any]) -> str:
         return f"Self-preference{whose} on {row['attribute']} cannot be tested: {row['note']}."
     size = (
         f"{row['value']:+.2f} points ({interval_phrase(row['low'], row['high'], '+.2f')}, {row['same']} of {row['n']} scores "
-        f"were given to the juror's own provider, Holm-corrected {p_words(row['p_holm'])})"
+        f"were given to outputs of the juror's own provider, Holm-corrected {p_words(row['p_holm'])})"
     )
     on = f"{row['attribute']}: {size}."
     if not row["p_holm"] < LEVEL:

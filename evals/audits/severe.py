@@ -81,7 +81,11 @@ def severe_rates(marks: Marks, severity: Severity) -> pd.DataFrame:
                 judgements = rows[~np.isnan(rows[:, place]), place]
                 n, k = len(judgements), int(judgements.sum())
                 low, high = credible(k, n) if n else (np.nan, np.nan)
-                note = "" if n else "this evaluator judged no case that people call harmful"
+                note = (
+                    ""
+                    if n
+                    else "no rate of severe errors: this evaluator judged no case that people call harmful"
+                )
                 rate = k / n if n else np.nan
                 rows_found.append((evaluator, marks.kinds[evaluator], attribute, n, k, rate, low, high, note))
     return pd.DataFrame(rows_found, columns=RATES)
@@ -129,7 +133,7 @@ def _common_failures(rows: FloatArray, pairs: list[tuple[int, int]]) -> list[lis
 
 def _told_apart(n: int, k: int, m: int, both: int) -> tuple[object, ...]:
     if not n:
-        return n, k, m, np.nan, 0, 0, np.nan, "no harmful case was judged by both"
+        return n, k, m, np.nan, 0, 0, np.nan, "not compared: no harmful case was judged by both"
     alone, other = k - both, m - both
     return (n, k, m, chance_lower((k, n), (m, n)), alone, other, paired_p(alone, other), "")
 
@@ -165,7 +169,15 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
         n = len(failed)
         if not n:
             rows.append(
-                (arm, len(jurors), 0, 0, 0, *[np.nan] * 4, "no harmful case was judged by every juror")
+                (
+                    arm,
+                    len(jurors),
+                    0,
+                    0,
+                    0,
+                    *[np.nan] * 4,
+                    "errors in common cannot be counted: no harmful case was judged by every juror",
+                )
             )
             continue
         observed = int(_most(failed[None])[0])
@@ -181,7 +193,7 @@ def failing_juries(marks: Marks, severity: Severity, draws: Draws) -> pd.DataFra
 def _overlap(a: np.ndarray, b: np.ndarray) -> tuple[object, ...]:
     n, k, m, common = (len(a), int(a.sum()), int(b.sum()), int((a & b).sum()))
     if not n:
-        return 0, 0, np.nan, np.nan, np.nan, "no harmful case was judged by both"
+        return 0, 0, np.nan, np.nan, np.nan, "not compared: no harmful case was judged by both"
     if k in (0, n) or m in (0, n):
         return n, common, k * m / n, np.nan, np.nan, FLAT
     phi = (n * common - k * m) / np.sqrt(float(k * (n - k)) * m * (n - m))
@@ -244,7 +256,7 @@ def severe_section(marks: Marks, severity: Severity, draws: Draws) -> Section:
         f"A case is harmful if the reference is in the worst {severity.harmful:.0%} of the scale ({limit_words}). The row 'overall' counts each case once, "
         f"by {severity.attribute or 'any of its attributes'}. Intervals are equal-tailed 95% intervals of a beta-binomial posterior with a flat prior.",
         "The probability that one rate is below another treats the two posteriors as independent, although the cases are the "
-        "same. McNemar's exact test, given beside it, does not treat them as independent. Errors that jurors share are compared with chance: each juror's errors are assigned "
+        "same. McNemar's exact test, given beside the probability, compares the same cases in pairs. Errors that jurors share are compared with chance: each juror's errors are assigned "
         f"to the harmful cases at random, {draws.resamples} times, seed {draws.seed}."
         + (" Cases of one group are counted as if independent." if marks.grouped else ""),
     )

@@ -170,7 +170,7 @@ def enough_repeats(evidence: Evidence) -> pd.DataFrame:
                     attribute,
                     k,
                     float(fewest),
-                    "more repeats are needed than were made" if fewest > k else "",
+                    "an extrapolation: more repeats are needed than were made" if fewest > k else "",
                 )
             )
     return pd.DataFrame(rows, columns=ENOUGH)
@@ -267,8 +267,8 @@ def stability_section(evidence: Evidence, draws: Draws) -> Section:
     }
     tables = {"judges": judges, "steadier": against, "convergence": curve, "enough": enough, "cases": by_case}
     methods = (
-        "Stability is measured on repeats in which nothing was changed. A judge's SD is the square root of its mean variance within a case (n - 1), "
-        "with a jackknife interval over cases or groups. Two judges are compared by the jackknife of their difference. The table also has the "
+        "Stability is measured on repeats: the same judge scores the same case again under the same settings. A judge's SD is the square root of its mean variance within a case (n - 1), "
+        "with a jackknife interval over cases or groups. Two judges are compared by the jackknife of the difference between their SDs. The table also has the "
         "mean SD and the mean CV (SD divided by mean) of the cases. For people, the SD is the spread among those who rated the same case. "
         f"Enough repeats are the fewest whose mean has a reliability of {RELIABLE:g} by the Spearman-Brown formula. 'Overall' pools "
         f"the attributes that share a scale ({', '.join(pooled)}).",
@@ -304,12 +304,12 @@ def _enough(judge: str, rows: Any) -> str:
     answered = rows.dropna(subset=["enough"])
     repeats_made = int(rows["repeats"].max())
     if answered.empty:
-        return f"No number of repeats of {judge} would be enough: scores of different cases differ no more than repeated scores of one case."
+        return f"No number of repeats of {judge} would give a reliable mean score: scores of different cases differ no more than repeated scores of one case."
     neediest = answered.loc[answered["enough"].idxmax()]
     repeat_words = "1 repeat is" if neediest["enough"] == 1 else f"{neediest['enough']:.0f} repeats are"
-    sentence = f"{repeat_words} enough for {judge} on every attribute"
+    sentence = f"{repeat_words} enough for a reliable mean score of {judge} on every attribute"
     beyond = (
-        f"; {repeats_made} repeats were made, so this is an extrapolation"
+        f"; {repeats_made} repeats were made, so the number needed is an extrapolation"
         if neediest["enough"] > repeats_made
         else f" ({repeats_made} repeats were made)"
     )

@@ -101,10 +101,10 @@ def alternative_annotator(
     table = pd.DataFrame(rows, columns=columns[:-2]).assign(p=p[0], jury_wins=_discoveries(p, level)[0])
     is_tested = table["p"].notna()
     if not is_tested.any():
-        none = "no case was rated by the jury and two people"
+        none = "not tested: no case was rated by the jury and by at least two people"
         return AlternativeAnnotator(table, epsilon, math.nan, math.nan, note=none)
     warning = (
-        f"some people have fewer than {FEWEST_CASES} cases: the t test is only approximate for them"
+        f"some people have fewer than {FEWEST_CASES} cases: for these people, the t test is only approximate"
         if (table["n"] < FEWEST_CASES).any()
         else ""
     )
@@ -226,7 +226,7 @@ def stand_in_sentence(arm: str, attribute: str, found: AlternativeAnnotator) -> 
     """What the test says of an arm; where it does not pass, with the power."""
     size = (
         f"it is close enough to the other people to replace {found.winning_rate:.0%} of {len(found.people)} people "
-        f"(epsilon {found.epsilon:g}; at least as close as the replaced person on {found.advantage:.0%} of cases)"
+        f"(allowed disadvantage epsilon: {found.epsilon:g}; the jury is at least as close as the replaced person on {found.advantage:.0%} of cases)"
     )
     if found.passed:
         return f"{arm} can replace a person on {attribute}: {size}."

@@ -41,9 +41,9 @@ SIGNALS = {
     "warnings": "other flags: contradicted by another jury or judge, premature consensus, instructions in the case, abstentions",
 }
 RULE = (
-    "Cases without a verdict on some attribute come first. All others are ordered by a weighted mean of their ranks in six warning signals. "
+    "Cases without a verdict on some attribute come first. All other cases are ordered by a weighted mean of their ranks in six warning signals. "
     "Tied cases share a rank, so a signal that is the same for all cases has no effect. Without labels, the spread of votes has half of the weight. "
-    "With labels, each signal is weighted by how well it finds wrong verdicts on labelled cases of other folds; with few wrong verdicts, weights stay close to those "
+    "With labels, each signal is weighted by how well it finds wrong verdicts on labelled cases of other folds; with few wrong verdicts, the weights stay close to the weights used "
     "without labels."
 )
 COLUMNS = ["arm", "case", "place", "priority", "undecided", *SIGNALS, "reasons"]

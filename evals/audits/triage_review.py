@@ -239,14 +239,14 @@ def review(
             sentences.append(_score_sentence(arm, rho))
     tables = {name: pd.concat(tables_of_name, ignore_index=True) for name, tables_of_name in parts.items()}
     caption = (
-        "Left: wrong verdicts found, against cases reviewed in the order of triage (dashed: random order). "
+        "Left: the share of wrong verdicts found, against the share of cases reviewed in the order of triage (dashed: random order). "
         "Right: the probability of a wrong verdict by the case's mean score, from bad to good, with Wilson intervals."
     )
     figures = {caption: triage_figure(tables["curve"], tables["by_score"])} if len(tables["curve"]) else {}
     methods = (
         f"Triage: {RULE} A verdict is wrong if it differs from people's reference by {severity.margin:.0%} of the scale or more, in either direction, "
         f"on any attribute. The area under the curve of wrong verdicts found against cases reviewed is 0.5 in random order. Its "
-        "interval is a jackknife over cases or groups, with the order held fixed.",
+        "interval is a jackknife over cases or groups, with the order of triage held fixed.",
     )
     return Section("triage", TITLE, tuple(sentences), tables, figures, methods, marks.notes)
 

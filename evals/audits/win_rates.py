@@ -196,7 +196,7 @@ def win_rates_sentences(found: WinRates, lost: int) -> list[str]:
     told = [f"{found.comparisons} comparisons; {tie_rule}."]
     if found.merged:
         told.append(
-            f"{found.merged} of these comparisons combine two judgements of the same pair, made with the two outputs in either order. If the two verdicts differ, the comparison is a tie; if they are probabilities, they are averaged."
+            f"{found.merged} of these comparisons combine two judgements of the same pair, made with the two outputs in either order. If the two judgements prefer different outputs, the comparison is a tie; if the judgements are probabilities, they are averaged."
         )
     if lost:
         told.append(

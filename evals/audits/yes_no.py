@@ -95,7 +95,7 @@ def yes_no_section(evidence: Evidence) -> Section | None:
     methods = (
         "Yes-or-no questions: the reference is the value that more than half of the people gave; a tie has no reference. "
         "Intervals of accuracy, sensitivity, specificity, precision, recall, F1 and Cohen's kappa are jackknife intervals over cases or groups. "
-        "Kappa's interval is computed on Fisher's z scale. The others are Wilson intervals for the effective number of cases: the number that gives the jackknife's standard error. Shares of 0 or 1 have plain Wilson intervals.",
+        "Kappa's interval is computed on Fisher's z scale. The intervals of the other figures are Wilson intervals for the effective number of cases: the number that gives the jackknife's standard error. Shares of 0 or 1 have plain Wilson intervals.",
     )
     return Section("yes_no", TITLE, (*sentences, *conditional_sentences), tables, figures, methods)
 

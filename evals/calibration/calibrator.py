@@ -258,7 +258,7 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
         if count == 1 and (juror, attribute) in calibrator.curves_
     ]
     notes += [
-        f"{juror}'s scores of {attribute!r} do not rise with people's; after calibration they are people's mean"
+        f"{juror}'s scores of {attribute!r} do not rise with people's scores, so after calibration every score of {juror} is people's mean"
         for (juror, attribute), curve in calibrator.curves_.items()
         if distinct_by_pair[juror, attribute] > 1 and np.ptp(curve.y_) < 1e-9
     ]
@@ -268,7 +268,7 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
         lost = sorted(set(parts) - {attribute for _, attribute in calibrator.curves_})
         if lost:
             notes.append(
-                f"the composite {composite!r} is left out: {', '.join(lost)} could not be calibrated"
+                f"the composite score {composite!r} is left out: its attributes {', '.join(lost)} could not be calibrated"
             )
     if folds < asked:
         notes.append(
@@ -279,7 +279,7 @@ def _notes(labelled: LabelledScores, calibrator: JuryCalibrator, folds: int, ask
 
 def _left_alone_notes(left_alone: Mapping[str, CalibrationChange]) -> list[str]:
     return [
-        f"{name!r} is not calibrated: calibration would change its RMSE from {before:.2f} to {after:.2f} out of fold"
+        f"{name!r} is not calibrated: calibration would change its RMSE from {before:.2f} to {after:.2f} on cases that were not trained on"
         for name, before, after in (
             (name, error.before.value, error.after.value) for name, error in left_alone.items()
         )

@@ -239,7 +239,9 @@ def sources(rows: Iterable[Controls]) -> list[Source]:
         total = by_case.sum(axis=0)
         if not total[0]:
             none = undefined(
-                "no juror changed its score after reading this juror", method="controls", n=len(sums)
+                "no share: no juror changed its score after reading this juror's message",
+                method="controls",
+                n=len(sums),
             )
             found.append(Source(name, len(read), none, none))
             continue
@@ -511,7 +513,7 @@ def show_revisions(report: ControlsReport, case: str, console: Console) -> None:
         )
     console.print(table)
     console.print(
-        "Each dot is one draw: the juror was asked again. The dot is filled if the juror changed its score. A change is classified only if there are ten draws or more.",
+        "Each dot is one time that the juror was asked again. The dot is filled if the juror changed its score. A change is classified only if there are ten draws or more.",
         soft_wrap=True,
     )
 

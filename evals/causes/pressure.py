@@ -316,7 +316,10 @@ def _share(by_case: Mapping[str, np.ndarray], part: int, whole: int) -> Estimate
     method = "share of votes"
     used = np.array([counts for counts in by_case.values() if counts[whole]])
     if not len(used):
-        return undefined("no first vote was of this kind", method=method)
+        return undefined(
+            "no share: no first vote was right (for right to wrong), or none was wrong (for wrong to right)",
+            method=method,
+        )
     total = used.sum(axis=0)
     value = float(total[part] / total[whole])
     bare = Estimate(value, np.nan, np.nan, len(used), method)
@@ -358,7 +361,7 @@ def show_pressure(study: PressureFile, report: PressureReport, console: Console)
         shares = [estimate_words(each, percent=True) for each in (point.lost, point.gained)]
         table.add_row(dose.protocol, argued if dose.confederates else "none", *shares, str(point.cost.calls))
     console.print(table)
-    bounds = f"at most {study.most_lost:.0%} of right votes lost and at least {study.least_gained:.0%} of wrong votes corrected"
+    bounds = f"at most {study.most_lost:.0%} of right first votes turned wrong, and at least {study.least_gained:.0%} of wrong first votes turned right"
     console.print(
         f"{report.cheapest} is the cheapest protocol within both bounds ({bounds})."
         if report.cheapest

@@ -118,7 +118,7 @@ def verifier_figures(
             _mean,
             grid,
             method="mean over claims",
-            otherwise="no other verifier checked the same claims",
+            otherwise="no agreement: no other verifier checked the same claims",
             transform=SHARE,
         )
 
@@ -251,9 +251,9 @@ class OverlapComparison:
             f"a correlation r of {estimate_phrase(self.claims)} with people's scores, n = {self.claims.n}"
         )
         if not self.difference.defined:
-            return f"{self.measure}: scores from claims have {own_words}; word overlap cannot be compared with them ({self.words.note})."
-        overlap_words = f"word overlap has {estimate_phrase(self.words)}"
-        gap = f"the difference is {estimate_phrase(self.difference, '+.3f', '+.2f')}"
+            return f"{self.measure}: scores from claims have {own_words}; word overlap cannot be compared with scores from claims ({self.words.note})."
+        overlap_words = f"word overlap has a correlation of {estimate_phrase(self.words)}"
+        gap = f"the difference (claims minus word overlap) is {estimate_phrase(self.difference, '+.3f', '+.2f')}"
         conclusion = (
             "scores from claims agree better with people"
             if self.difference.low > 0
@@ -328,8 +328,8 @@ _MEANINGS: dict[str, str] = {
     "addressed": "S/(S+NS)",
     "all": "S/all",
     "uncontradicted": "(S+NA)/all",
-    "precision": "S/all of the text",
-    "recall": "S/all of the other text",
+    "precision": "supported share of the claims of the text",
+    "recall": "supported share of the claims of the other text",
     "contradiction": "NS/all",
     "f1": "F1 of precision and recall",
 }

@@ -159,7 +159,7 @@ def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tu
         if question is not None and question.scale.level == "binary":
             yes_no[name] = question
     if len(yes_no) != 1:
-        several = f"{len(yes_no)} of the questions that people answered have just two values (0 and 1, or the rubric's own two), but exactly one is needed"
+        several = f"{len(yes_no)} of the questions that people answered have just two values (0 and 1, or the rubric's own two), but the threshold is chosen for exactly one question"
         raise VenireError(
             f"{attribute!r} is not a yes-or-no question: its answers are not 0 and 1"
             if attribute
@@ -402,8 +402,8 @@ def threshold_lines(found: LabelledCases, report: ThresholdReport) -> list[str]:
     cut_range = f"{min(cuts):.3f} to {max(cuts):.3f}" if cuts else "none"
     grouped = f" in {report.groups} groups" if report.groups < report.cases else ""
     return [
-        f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}; people say yes on {report.positives}",
-        f"the threshold {report.threshold:.3f} has the best {report.aim} on all cases; thresholds chosen in {report.folds} folds: {cut_range}",
+        f"{report.score} of {found.arm} against people's {found.attribute}: {report.cases} cases{grouped}; people say yes on {report.positives} of the cases",
+        f"the threshold {report.threshold:.3f} has the best {report.aim} on all cases; thresholds chosen with one of {report.folds} folds left out: {cut_range}",
         f"ROC AUC {_cell(report.auc)}",
         *(f"note: {note}" for note in report.notes),
     ]

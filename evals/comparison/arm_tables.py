@@ -49,7 +49,9 @@ def arm_agreement(sheet: Sheet, arm: str, kind: str) -> dict[str, dict[str, Esti
 
 def _by_overlap(sheet: Sheet, arm: str, rows: pd.DataFrame, attribute: str) -> dict[str, Estimate]:
     """Overlap gives an order and no scores: of cases by an attribute, or by the mean of all, good being high."""
-    found = nothing("text overlap puts cases in an order, but gives no scores on the scale")
+    found = nothing(
+        "not available for text overlap: it puts cases in an order, but gives no scores on the rubric's scale"
+    )
     people = pd.to_numeric(sheet.references[None].loc[rows.index], errors="coerce")
     if attribute == OVERALL:
         upright = pooling(sheet.questions, sheet.pooling.names, good_is_high=True)
@@ -323,7 +325,7 @@ def _difference(given: Scores | None, first: str, second: str, measure: str) -> 
         np.column_stack([other[whole], people[whole]]),
         np.unique(given.cluster[whole], return_inverse=True)[1].astype(np.int64),
         method=method,
-        otherwise="people gave every case the same value",
+        otherwise="not computed: people gave every case the same value",
         gate=gate,
     )
 
@@ -335,14 +337,14 @@ def _sentence(row: Mapping[Hashable, Any], tests: int) -> str:
     if np.isnan(p):
         return f"{first} and {second} cannot be compared by {WORDS[measure]}: {row['note']}."
     if np.isnan(low) and p == 1:
-        return f"{first} and {second} have the same {WORDS[measure]} on every case, n = {row['n']} scores."
+        return f"{first} and {second} have the same {WORDS[measure]} against people on every case, n = {row['n']} scores."
     interval = (
         "both are the same on every case"
         if np.isnan(low)
         else f"95% interval {signed_number(low)} to {signed_number(high)}"
     )
     size = (
-        f"{WORDS[measure]} {signed_number(value)} ({interval}, n = {row['n']} scores, "
+        f"difference in {WORDS[measure]} {signed_number(value)} ({interval}, n = {row['n']} scores, "
         f"{p_words(p)}, Holm-corrected {p_words(corrected)})"
     )
     if p >= LEVEL:

@@ -90,13 +90,13 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         if people > 1
         else "The reference is the rating of the only person who rated.",
         "Each person is compared with the reference of the other people." if people > 1 else "",
-        f"Baselines are '{sheet.floor}', which does not read the cases, and {overlaps} with the case's reference text, which can only order the cases."
+        f"Baselines are '{sheet.floor}', which does not read the cases, and {overlaps} with the case's reference text, which gives an order of the cases but no scores."
         if overlaps
         else f"The baseline '{sheet.floor}' does not read the cases.",
         f"'Overall' pools the attributes that share one scale ({pooled_names})"
         + (f"; {', '.join(apart)} {'is' if len(apart) == 1 else 'are'} not pooled." if apart else "."),
-        "ICC(3,k) has two columns, the arm and the reference (k = 2), as in Croxford et al. (2025). Kappa is given with quadratic "
-        "weights and without weights. Alpha is ordinal. AC2 has quadratic weights over all "
+        "ICC(3,k) is computed from two raters, the arm and the people's reference (k = 2), as in Croxford et al. (2025). Kappa is given with quadratic "
+        "weights and without weights. Krippendorff's alpha is ordinal. AC2 has quadratic weights over all "
         "values of the rubric's scale. For exact agreement, unweighted kappa, AC2 and the confusion matrices, a value between two "
         "levels counts as the nearer one, or as the lower one if it is in the middle.",
         f"Intervals are 95%, by the jackknife over {drawn}. They are computed on Fisher's z scale (errors on the log scale, shares by Wilson), with Student's t. Its degrees of freedom "
@@ -106,14 +106,14 @@ def comparison_methods(sheet: Sheet, draws: Draws) -> tuple[str, ...]:
         "Differences between arms are paired, on the scores that both arms and people gave. Interval and two-sided p come from the jackknife of the difference with one "
         "Student's t. p is Holm-corrected "
         "over all pairs of arms and both measures; 'overall' is one family of tests, the single attributes are another. A difference is claimed if "
-        "the corrected p is below 0.05. If none is claimed, equality is not proved.",
+        "the corrected p is below 0.05. If no difference is claimed, the arms are not thereby shown to be equal.",
         "Wilcoxon's signed-rank test drops equal scores and treats the scores of one case as independent. For that reason, its p in the row 'overall' "
-        "is too small; the interval of the offset does not have this flaw.",
+        "is too small; the interval of the offset (mean of arm minus people) does not have this flaw.",
     ]
     if people > 1:
         found.append(
             "'In place of' a person is the change in people's ICC(3,k) if the arm replaces that person, on the scores that everyone gave. 'Extra rater' is the "
-            "change if the arm is added. Both intervals are by the jackknife of the change."
+            "change in ICC(3,k) if the arm is added to the people. Both intervals are by the jackknife of the change."
         )
     found.append(
         "The mixed model explains the difference between an arm's and a person's score (arm minus person). Fixed effects: group, system and lengths (in words, per standard deviation), as far "

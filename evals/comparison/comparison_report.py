@@ -49,7 +49,7 @@ HEADS = {
     "rmse": "RMSE",
 }
 CAPTIONS = {
-    "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person is compared with the others.",
+    "forest": "Agreement of each arm with the median of people, with 95% intervals. Each person is compared with the median of the other people.",
     "confusion": "Each arm's scores (rows) against people's scores (columns), on the attributes that 'overall' pools. The shade of a cell is its share of the column.",
     "gaps": "How far each arm scores above (right) or below (left) people, for each attribute. The height of a bar is the share of scores, on the same scale in every panel.",
     "heatmap": "Kappa with quadratic weights between every two raters (people first), on the attributes that 'overall' pools.",
@@ -238,7 +238,7 @@ def _sections(
         *comparison.sections,
         Section(
             "costs", "Cost, failures, stops", (), {"costs": comparison.costs, "stops": comparison.stops}, drawn["cost"],
-            lead=f"A price is unknown for: {', '.join(unknown)}." if unknown else "",
+            lead=f"Arms whose cost is unknown, because the price of a model is unknown: {', '.join(unknown)}." if unknown else "",
             texts={
                 "costs": TableText("", "", _heads("arm cases calls tokens usd seconds usd_per_case seconds_per_case abstentions hung not_applicable")),
                 "stops": TableText("Why deliberations stopped", "", _heads("arm reason limit cases")),

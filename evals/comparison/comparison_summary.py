@@ -140,7 +140,7 @@ def _against(comparison: Comparison, best: str, other: str, scored: Estimate, *,
     distance = (
         f"{name} {away} {scored.value:.2f} points away from people"
         if scored.defined
-        else f"{name} has no such distance"
+        else f"the distance of {name} from people is unknown"
     )
     row = _contrast(comparison.differences, best, other)
     if row is None or math.isnan(row["p"]):
@@ -169,12 +169,12 @@ def _certainty(comparison: Comparison) -> str:
         (comparison.differences["attribute"] == OVERALL) & (comparison.differences["measure"] == OFF)
     ]
     tests, most = int(overall["p"].notna().sum()), max(off, default=0)
-    said = [f"The answer rests on at most {most} scores of each arm."]
+    said = [f"The comparison with people rests on at most {most} scores of each arm."]
     said.append(
-        f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of others. The p values are corrected for the number of comparisons of arms ({tests}), "
+        f"Intervals show where the true distance lies with 95% confidence, if these cases are typical of other cases. The p values are corrected for the number of comparisons of arms ({tests}), "
         "so that at most one such report in twenty claims a difference by mistake."
         if tests
-        else "There are too few cases or groups to compare any two arms: more are needed before you can choose one."
+        else "There are too few cases or groups to compare any two arms: score more cases before you choose an arm."
     )  # fmt: skip
     hung = int(comparison.costs["hung"].sum()) if "hung" in comparison.costs and len(comparison.costs) else 0
     if hung:

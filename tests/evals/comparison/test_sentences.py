@@ -29,7 +29,9 @@ def told(**cells: object) -> str:
 
 
 def test_a_difference_is_claimed_where_interval_and_corrected_p_both_say_so():
-    assert told().startswith("jury agrees better with people than judge: mean absolute error -0.20")
+    assert told().startswith(
+        "jury agrees better with people than judge: difference in mean absolute error -0.20"
+    )
 
 
 def test_what_only_the_correction_forbids_is_said_to_be_so():
