@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from ..rubrics.errors import VenireError
+from ..rubrics.errors import VenireError, count_words
 from ..rubrics.files import nearest
 from ..rubrics.plugins import library_file, registered_plugins, unknown
 from ..rubrics.rubric import Name
@@ -369,7 +369,7 @@ class Jury(_Recomputed):
         seated = len(names) * (self.repeats if repeated else 1)
         if self.quorum > seated:
             raise wrong(
-                f"a quorum of {self.quorum} votes can never be reached, because only {seated} votes can be cast\nlower the quorum",
+                f"a quorum of {self.quorum} votes can never be reached, because only {count_words(seated, 'vote')} can be cast\nlower the quorum",
                 "quorum",
             )
         return self

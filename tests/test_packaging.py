@@ -84,7 +84,7 @@ def test_the_demo_runs_outside_the_checkout(environment: Path, tmp_path: Path) -
     # Without git on the path: the version was settled when it was built.
     said = run("/usr/bin/env", "PATH=", environment / "bin/venire", "--version", cwd=tmp_path)
 
-    assert "readers is not shown to differ from reader" in " ".join(shown.stdout.split())
+    assert "reader-jury is not shown to differ from single-reader" in " ".join(shown.stdout.split())
     assert "lens-jury" in shown.stdout
     assert re.fullmatch(r"venire, version \d+\.\d+\.\d+\.dev0\n", said.stdout)
     assert leaked(environment, tmp_path) == set()

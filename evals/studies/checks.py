@@ -73,7 +73,7 @@ def rating_gaps(
     )
     missing = (
         [
-            f"{single} ratings by people are missing on cases that people rated for other attributes; the unrated attributes of these cases are left out"
+            f"{count_words(single, 'rating')} by people {'is' if single == 1 else 'are'} missing on cases that people rated for other attributes; the unrated attributes of these cases are left out"
         ]
         if single
         else []

@@ -266,13 +266,13 @@ def test_an_unknown_host_and_a_password_in_the_address() -> None:
 def test_an_address_without_v1_is_told_the_right_one() -> None:
     with ProviderServer(ANSWERS, models=["a"]) as server:
         error = refusal(at(server.url.removesuffix("/v1")))
-    assert f"write {server.url}" in error.remedy
+    assert f"use the address {server.url}" in error.remedy
 
 
 def test_an_address_with_the_whole_path_is_told_the_right_one() -> None:
     with ProviderServer(ANSWERS, models=["a"]) as server:
         error = refusal(at(f"{server.url}/chat/completions"))
-    assert f"write {server.url} " in error.remedy
+    assert f"use the address {server.url} " in error.remedy
 
 
 def test_a_server_that_opens_its_port_a_moment_later_is_waited_for() -> None:

@@ -195,7 +195,7 @@ def test_a_magentic_jury_is_a_team_too(rubric: Rubric) -> None:
 
 
 def test_nothing_to_judge_is_an_error() -> None:
-    with pytest.raises(VenireError, match="nothing to judge"):
+    with pytest.raises(VenireError, match="no text to judge"):
         case_of([])
     assert (
         case_of([TextMessage(content="x", source="user")]).id

@@ -144,7 +144,7 @@ def test_a_trajectory_is_judged_quoted_shown_as_turns_and_withheld(tmp_path: Pat
         judged = sorted(each["case"] for each in json.loads(ended.stdout)["cases"])
         assert judged == ["trip~turn-3", "trip~turn-5"]
         again = run.invoke(app, [*command, "--by-turn", "--pairs", "-o", f"{out}-p"])
-        assert "choose one" in str(again.exception)
+        assert "leave out one of the two" in str(again.exception)
 
     shown = run.invoke(app, ["show", out, "trip", "--json"])
     [case] = json.loads(shown.stdout)["cases"]

@@ -154,7 +154,7 @@ def test_who_is_absent_neither_sits_nor_is_known_to_who_presides() -> None:
 
     assert list(sitting.jurors) == ["a", "c"]
     assert sitting.orchestrator._names == ("a", "c")
-    with pytest.raises(VenireError, match="no orchestrator"):
+    with pytest.raises(VenireError, match="registered without one"):
         _ = Court().bench(jury, "c", orchestrated=False).orchestrator
 
 

@@ -405,12 +405,14 @@ def test_a_rule_is_refused_for_another_rubric_protocol_or_orchestrator_where_one
         return ""
 
     assert refused(jury) == refused(jury.model_copy(update={"name": "k", "description": "x"})) == ""
-    assert refused(jury, RUBRIC.model_copy(update={"version": 2})) == "the rubric changed since"
+    assert refused(jury, RUBRIC.model_copy(update={"version": 2})) == "the rubric changed since then"
     assert "the protocol" in refused(jury.under("delphi"))
     assert "the protocol" in refused(jury.model_copy(update={"tolerance": 1.0}))
     other = bench("a", orchestrator={"model": "server/n"}, quorum=1)
-    assert refused(other) == "the orchestrator changed since" and refused(other, presided=False) == ""
-    assert refused(bench("a", "b", quorum=1, orchestrator={"model": "server/m"})) == "seat b changed since"
+    assert refused(other) == "the orchestrator changed since then" and refused(other, presided=False) == ""
+    assert (
+        refused(bench("a", "b", quorum=1, orchestrator={"model": "server/m"})) == "seat b changed since then"
+    )
     assert then.prompts and judged_by(jury, RUBRIC, {"prompts": "old"}).prompts == "old"
     assert judged_by(jury, RUBRIC, {"adapters": {"a": "hash"}}).adapters != then.adapters == ""
 

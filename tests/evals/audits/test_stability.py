@@ -166,7 +166,9 @@ def test_two_judges_are_compared_on_the_cases_that_both_repeated() -> None:
     of_one = steadier(by_case, NO_GROUPS, ["safe"]).set_index("attribute")["difference"]
     assert of_one[OVERALL] == pytest.approx(of_one["safe"]), "of the attributes that share a scale alone"
     alone = steadier(by_case[by_case["case"] == "c0"], NO_GROUPS, ["safe"]).set_index("attribute")
-    assert np.isnan(alone.loc["safe", "difference"]) and "1 case" in alone.loc["safe", "note"]
+    assert (
+        np.isnan(alone.loc["safe", "difference"]) and "scored twice or more: 1;" in alone.loc["safe", "note"]
+    )
     table = judges_scatter(by_case, NO_GROUPS).set_index(["judge", "attribute"])
     row = table.loc[("one: j", "safe")]
     assert (row["cases"], row["sd"]) == (3, pytest.approx(math.sqrt((2 + 8 + 180.5) / 3)))

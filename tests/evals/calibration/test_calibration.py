@@ -322,7 +322,7 @@ def one_group() -> Evidence:
 @pytest.mark.parametrize(
     ("world", "told"),
     [
-        (nine_labels, "9 scored case"),
+        (nine_labels, "of 9 cases; 10 cases"),
         (no_overlap, "shares no scored case"),
         (one_group, "in two groups"),
     ],
@@ -382,7 +382,7 @@ def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:
     world = replace(jury_evidence({"accurate": votes}, {"accurate": people}), ballots=pd.DataFrame())
     (section, *_) = sections(world, Draws(0, 20))
 
-    assert any("calibrated directly" in note for note in section.notes)
+    assert any("verdicts were calibrated instead" in note for note in section.notes)
 
 
 # People's own labels

@@ -157,7 +157,9 @@ def test_of_two_equal_arms_no_difference_is_claimed() -> None:
         assert np.isnan(row["low"]) and row["note"].startswith(
             "no interval: both sides of the comparison are the same on all"
         )
-    assert found.sentences()[0].startswith("one and other are the same by mean absolute error on every case")
+    assert found.sentences()[0].startswith(
+        "one and other have the same mean absolute error against people on every case"
+    )
 
 
 def test_equally_noisy_arms_are_rarely_told_apart() -> None:

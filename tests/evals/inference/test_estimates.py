@@ -373,7 +373,7 @@ def test_a_sentence_says_what_the_jury_is_worth_in_labels() -> None:
     none = Estimate(math.nan, math.nan, math.nan, 3, "m", note="too few")
     assert (
         replace(made(3.0), found=Rectified(none, none, math.nan)).sentence
-        == "clear, mean: not estimated: too few."
+        == "clear, mean: no estimate can be made: too few."
     )
 
 

@@ -109,7 +109,7 @@ def test_the_page_is_written_and_the_terminal_says_what_was_done(tmp_path: Path)
     assert made.returncode == 0, made.stderr
 
     said = " ".join(made.stdout.split())
-    assert "Normalised by plain: spaces" in said and "1 of 6 outputs are missing" in said
+    assert "Texts were normalised by plain: spaces" in said and "1 of 6 outputs are missing" in said
     assert "assumed to be the worst value, because no rubric says" in said
     assert {path.name for path in (tmp_path / "out").rglob("*.*")} >= {"report.html", "metrics.json", "values.csv", "deltas.svg"}  # fmt: skip
 

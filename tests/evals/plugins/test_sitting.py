@@ -176,7 +176,7 @@ def test_what_failed_may_be_asked_again() -> None:
         sitting = convene(RUBRIC, jury, max_tokens=800)
         sitting.hear_sync(case_from_sample(1, "Text."))
         for _ in range(2):
-            with pytest.raises(VenireError, match="max_tokens is reached"):
+            with pytest.raises(VenireError, match="max_tokens was reached"):
                 sitting.hear_sync(case_from_sample(2, "Other."))
 
         assert len(server.calls) == 1

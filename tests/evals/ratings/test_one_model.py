@@ -80,7 +80,7 @@ def test_raters_may_be_left_out_and_what_is_off_the_scale_is_refused() -> None:
 
     assert values(split, without=["p1"]) == {"c0": 0}
     assert reference(split, ASKED, without=["p0", "p1"]).table.empty
-    with pytest.raises(InvalidRatings, match="not on its scale"):
+    with pytest.raises(InvalidRatings, match="is not a value on the scale"):
         values(people("safe", [7]))
 
 

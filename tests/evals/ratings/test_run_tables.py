@@ -136,7 +136,7 @@ def test_a_second_panel_is_parted_by_name_and_leaves_somebody() -> None:
     first, second = two_panels(human, ["Cy"])
     assert (first["rater"].tolist(), second["rater"].tolist()) == (["Ana", "Ben"], ["Cy"])
     assert len(two_panels(human, [])[1]) == 0
-    with pytest.raises(InvalidRatings, match="no rater named 'Di'"):
+    with pytest.raises(InvalidRatings, match="names 'Di', but no rater has this name"):
         two_panels(human, ["Di"])
     with pytest.raises(InvalidRatings, match="nobody is left"):
         two_panels(human, ["Ana", "Ben", "Cy"])

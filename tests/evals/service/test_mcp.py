@@ -175,7 +175,7 @@ def test_a_spent_budget_is_told_to_the_model_that_asked(tmp_path: Path) -> None:
     with ProviderServer(jury_of(SCORES)) as provider:
         write_run(tmp_path, provider.url, protocol="panel", count="median")
         spent = asyncio.run(talk())
-    assert spent.is_error and "max_tokens is reached: raise the limit" in spent.content[0].text
+    assert spent.is_error and "max_tokens was reached: raise the limit" in spent.content[0].text
 
 
 def test_stdout_has_nothing_but_messages(tmp_path: Path) -> None:

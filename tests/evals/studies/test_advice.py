@@ -164,7 +164,7 @@ def test_what_people_left_unrated_is_said_by_name(rubric: Rubric) -> None:
     given = pd.concat([ratings("Ana", [3.0, 3.0, 3.0], names[0]), ratings("Ana", [3.0, 3.0], names[1])])
     errors, notes = rating_gaps(given, cases, rubric, names)
     assert [error.problem for error in errors] == ["1 of the 4 cases have no rating: c3"]
-    assert any(note.startswith("1 ratings are missing") for note in notes)
+    assert any(note.startswith("1 rating by people is missing") for note in notes)
     whole, _ = rating_gaps(given, cases[:2], rubric, names)
     assert whole == []
     unasked, _ = rating_gaps(ratings("Ana", [3.0] * 4, names[0]), cases, rubric, names)

@@ -285,9 +285,9 @@ def test_recorded_outputs_are_sorted_by_scenario_system_and_case(tmp_path: Path)
     alone, _ = load_recorded(tmp_path / "s.yaml", [("z", [two], None, {})], ["a"])
     assert list(alone) == ["a"], "a suite of one scenario needs no name for it"
     for scenario, text, problem in (
-        (None, "case,output\n1,x\n", "no scenario"),
+        (None, "case,output\n1,x\n", "which scenario the output belongs to"),
         ("a", "case,output\n1,x\n1,y\n", "two outputs for case '1' of 'a'"),
-        ("a", "case,output\n,x\n", "no 'case'"),
+        ("a", "case,output\n,x\n", "'case' is missing"),
         ("a", "case,output,prompt_tokens\n1,x,1.5\n", "not a number of tokens"),
         ("a", "case,output,completion_tokens\n1,x,-2\n", "not a number of tokens"),
     ):

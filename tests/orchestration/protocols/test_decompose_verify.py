@@ -153,7 +153,10 @@ def test_a_claim_without_majority_is_in_no_share(claims: Rubric) -> None:
 
     assert verdict_words(verdict) == {"c1": None, "c2": "supported", "c3": "supported"}
     assert verdict["support"].value == 1.0
-    assert "1 without a verdict of 3 claims" in verdict["support"].why
+    assert (
+        "3 claims: 2 supported, 0 not supported, 0 not addressed, 1 without a verdict"
+        in verdict["support"].why
+    )
 
 
 def test_a_dead_verifier_abstains_and_the_others_are_counted(claims: Rubric) -> None:

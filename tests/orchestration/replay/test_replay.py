@@ -387,7 +387,7 @@ def test_a_redacted_run_and_a_run_of_somebody_else_are_refused(tmp_path: Path, r
         hear(tmp_path / "other", rubric, jury)
         replayed(tmp_path / "plain", tmp_path / "child", Change())
     for run, child, words in (
-        ("dark", "new", "no words"),
+        ("dark", "new", "does not hold the texts"),
         ("plain", "plain", "not a replay"),
         ("plain", "other", "not a replay"),
         ("other", "child", "replay of"),
