@@ -320,11 +320,11 @@ def _settle_people(
         return {name: (name, OVERALL) for name in parts} if answer == "people" else {}
     if yes:
         raise VenireError(
-            f"{sheet}: which part of {shown} is the person, and which the attribute?",
+            f"{sheet}: which part of the column names {shown} is the rater's name, and which the attribute?",
             remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={first!r}",
         )
     side = click.prompt(
-        f"Which part of {shown} is the person?", type=click.Choice(("first", "second", "neither")), err=True
+        f"Which part of the column names {shown} is the rater's name?", type=click.Choice(("first", "second", "neither")), err=True
     )
     if side == "neither":
         return {}

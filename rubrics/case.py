@@ -88,7 +88,7 @@ class Case(BaseModel):
             raise wrong("is blank" if self.output_b is None else "both outputs are blank", "output")
         if self.output_b is not None and self.swapped != is_swapped(self.id):
             raise wrong(
-                "`swapped` cannot be set, because the labels A and B are assigned at random\nmake a pair with Case.from_row",
+                "`swapped` cannot be set, because the labels A and B are assigned at random\nremove `swapped`, or make the pair with Case.from_row in Python",
                 "swapped",
             )
         return self

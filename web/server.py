@@ -166,7 +166,7 @@ class Inspector:
                 "h",
                 self._talks,
                 there=lambda: bool(self.talks),
-                absent="Start the inspector with --alignment A.json to see what was said and heard.",
+                absent="To compare what was said with its transcript, start the inspector with --alignment A.json, the file that `venire align` writes.",
             ),
             Page(
                 "controls",

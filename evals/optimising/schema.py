@@ -103,7 +103,7 @@ class OptimisationFile(StrictModel):
             raise ValueError("reflection: no model is named\nwrite reflection: NAME")
         if self.optimise and self.reflection is None:
             raise ValueError(
-                "optimise: no model is named that rewrites the texts\nname a model under reflection, or list candidates instead of optimise"
+                "optimise needs a model that rewrites the texts\nname the model in the key reflection, or write the key candidates with a list of texts instead of optimise"
             )
         if self.optimise and (self.candidates or self.shots):
             raise ValueError(

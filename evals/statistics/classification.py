@@ -151,11 +151,11 @@ SHARE_OF: dict[YesNoMetric, tuple[int, ...]] = {
 """The cells whose cases each metric is a share of: 0 both yes, 1 only predicted, 2 only true, 3 both no."""
 UNDEFINED: dict[YesNoMetric, str] = {
     "accuracy": "no case has both a prediction and a reference",
-    "sensitivity": "no case has the reference yes",
-    "recall": "no case has the reference yes",
-    "specificity": "no case has the reference no",
+    "sensitivity": "there is no case whose reference answer is yes",
+    "recall": "there is no case whose reference answer is yes",
+    "specificity": "there is no case whose reference answer is no",
     "precision": "yes was never predicted",
-    "f1": "neither says yes",
+    "f1": "no prediction and no reference answer is yes",
     "kappa": "every prediction and every reference is one and the same answer, so agreement beyond chance is undefined",
 }
 
