@@ -324,7 +324,9 @@ def _settle_people(
             remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={first!r}",
         )
     side = click.prompt(
-        f"Which part of the column names {shown} is the rater's name?", type=click.Choice(("first", "second", "neither")), err=True
+        f"Which part of the column names {shown} is the rater's name?",
+        type=click.Choice(("first", "second", "neither")),
+        err=True,
     )
     if side == "neither":
         return {}

@@ -42,6 +42,7 @@ HALO = [
     ),
     *("apart", "n", "note"),
 ]
+_NOT_TESTED = "not tested: "
 METHOD = "mean Spearman's rho between attributes in the evaluator's scores, minus that in people's scores"
 NEAR_ZERO = 0.1
 """A mean correlation below this is small by Cohen's convention, and no halo however far people's lies below it."""
@@ -152,7 +153,7 @@ def halo(marks: Marks) -> pd.DataFrame:
                 estimate,
                 low=np.nan,
                 high=np.nan,
-                note=f"not tested: {unequal}, and averaging more answers removes noise, which changes the correlation",
+                note=f"{_NOT_TESTED}{unequal}, and averaging more answers removes noise, which changes the correlation",
             )
         rows.append({**row, **_cells(estimate)})
     table = pd.DataFrame(rows, columns=[name for name in HALO if name != "p_holm"])
@@ -323,8 +324,8 @@ def consistency_section(marks: Marks) -> Section:
 def _sentence(row: dict[Any, Any]) -> str:
     if math.isnan(row["difference"]):
         return f"{row['evaluator']}: internal consistency cannot be compared with people's ({row['note']})."
-    if row["note"].startswith("no test"):
-        reason = row["note"].removeprefix("no test: ")
+    if row["note"].startswith(_NOT_TESTED):
+        reason = row["note"].removeprefix(_NOT_TESTED)
         return (
             f"It cannot be tested whether attributes correlate more in {row['evaluator']}'s scores than in people's: mean rho {row['mean']:.2f} "
             f"against {row['people']:.2f} in people's scores, but {reason}."

@@ -147,7 +147,9 @@ def _answers(
         if not isinstance(control, str) or not control or not isinstance(value, Mapping):
             records.lose("rating", "an answer without the name of its question, or without a value", place)
         elif {"start", "end", "x", "ranges"} & value.keys():
-            records.lose("rating", f"an answer ({kind}) about a part of a text, not about the whole text", place)
+            records.lose(
+                "rating", f"an answer ({kind}) about a part of a text, not about the whole text", place
+            )
         elif control in controls:
             records.lose("rating", "a question that is answered twice in one annotation", place)
         elif (answer := _answer(kind, value)) is not None:

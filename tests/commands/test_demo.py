@@ -31,8 +31,11 @@ def test_the_demo_fits_80_columns_and_breaks_no_word(tmp_path: Path) -> None:
     said = " ".join(shown.split())
     assert "accurate 5 -> 2 The dose is wrong, and acting on it would under-treat." in said
     assert "their answers were recorded in advance" in said
-    assert "reader-jury is not shown to differ from single-reader: mean absolute error" in said
-    assert "reader-jury is not shown to differ from always the best score: mean absolute error" in said
+    assert "reader-jury is not shown to differ from single-reader: difference in mean absolute error" in said
+    assert (
+        "reader-jury is not shown to differ from always the best score: difference in mean absolute error"
+        in said
+    )
     assert said.index("A deliberation") < said.index("A study") < said.index("venire inspect kept/study")
     store = Store.read(tmp_path / "kept" / "study")
     assert store.arms()

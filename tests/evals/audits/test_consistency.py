@@ -78,7 +78,7 @@ def test_a_person_is_held_against_the_others_and_the_distance_is_of_the_correlat
         assert (row["mean"], row["people"]) == pytest.approx((own.mean(), theirs.mean()))
         assert row["apart"] == pytest.approx(np.sqrt(((own - theirs) ** 2).mean()))
         assert row["people_answers"] == (2 if name == "jury" else 1) and row["answers"] == 1
-    assert "no test" in found.loc["jury", "note"] and np.isnan(found.loc["jury", "p"])
+    assert "not tested: " in found.loc["jury", "note"] and np.isnan(found.loc["jury", "p"])
     assert np.isfinite(found.loc["Ana", "p"])
 
 

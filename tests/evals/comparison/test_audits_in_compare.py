@@ -109,7 +109,7 @@ def test_an_attribute_people_never_rated_and_an_arm_without_overlap_are_no_crash
     parts = {part.name: part for part in compare_evidence(odd, resamples=40).sections}
 
     assert any(
-        words.startswith("late: this evaluator judged no case that people call harmful")
+        "this evaluator judged no case that people call harmful" in words and words.startswith("late: ")
         for words in parts["severe"].sentences
     )
     assert any(words.startswith("late: triage cannot be tested") for words in parts["triage"].sentences)

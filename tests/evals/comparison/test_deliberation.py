@@ -105,7 +105,7 @@ def test_changes_that_even_out_within_the_margin_are_no_difference() -> None:
     found, sentences = effects({"jury": rows})
 
     assert found["jury"]["outcome"] == "no difference larger than the margin"
-    assert any("shown to make no difference larger than 0.02" in each for each in sentences)
+    assert any("shown to make no difference larger than the margin of 0.02" in each for each in sentences)
 
 
 @pytest.mark.parametrize(
