@@ -2,111 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import json
-import textwrap
-from collections.abc import Callable
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import click
-from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema
 
 from .options import JSON, console, print_json, say
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
-def file_schemas() -> dict[str, Callable[[], type[BaseModel]]]:
-    """By kind of file, the model that it is read as; each is imported when it is asked for."""
-
-    def jury() -> type[BaseModel]:
-        from ..personas.jury import Jury
-
-        return Jury
-
-    def optimisation() -> type[BaseModel]:
-        from ..evals.optimising.schema import OptimisationFile
-
-        return OptimisationFile
-
-    def persona() -> type[BaseModel]:
-        from ..personas.persona import Persona
-
-        return Persona
-
-    def rubric() -> type[BaseModel]:
-        from ..rubrics.rubric import Rubric
-
-        return Rubric
-
-    def study() -> type[BaseModel]:
-        from ..evals.studies.study import Study
-
-        return Study
-
-    def train() -> type[BaseModel]:
-        from ..evals.training.settings import TrainFile
-
-        return TrainFile
-
-    def transcript() -> type[BaseModel]:
-        from ..orchestration.reading.transcript_format import SavedDeliberation
-
-        return SavedDeliberation
-
-    return {make.__name__: make for make in (jury, optimisation, persona, rubric, study, train, transcript)}
-
-
-def file_schema(kind: str) -> dict[str, Any]:
-    """The JSON schema of one kind of file, as it may be written: shorter forms too, and what each key means."""
-    schema = file_schemas()[kind]().model_json_schema(schema_generator=_Described)
-    return {"$schema": DIALECT, "$id": f"{kind}.json", **schema}
-
-
-def schema_text(kind: str) -> str:
-    """The schema as a file has it."""
-    return json.dumps(file_schema(kind), indent=1) + "\n"
-
-
-class _Described(GenerateJsonSchema):
-    """Schemas whose keys are described by the docstrings under the fields."""
-
-    def model_schema(self, schema: Any) -> dict[str, Any]:
-        described = super().model_schema(schema)
-        for name, words in field_docstrings(schema["cls"]).items():
-            for part in described.get("anyOf", [described]):
-                if name in part.get("properties", {}):
-                    part["properties"][name].setdefault("description", words)
-        return described
-
-
-@cache
-def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """By field of the model, or of one that it inherits from, the text that stands under it in the source."""
-    texts: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if issubclass(base, BaseModel) and base is not BaseModel and base.__module__.startswith("venire."):
-            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-            assert isinstance(body, ast.ClassDef)
-            texts |= _texts_under_fields(body.body)
-    return texts
-
-
-def _texts_under_fields(body: list[ast.stmt]) -> dict[str, str]:
-    return {
-        field.target.id: " ".join(text.value.value.split())
-        for field, text in pairwise(body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-    }
 
 
 def _library(noun: str, plural: str) -> click.Group:
@@ -164,8 +64,9 @@ def schema(kind: str | None, output: Path | None) -> None:
     """Print the JSON schema of one KIND of file, or write all with -o, so that an editor completes and checks your files."""
     from ..rubrics.errors import VenireError
     from ..rubrics.files import nearest
+    from .file_schemas import FILES, schema_text
 
-    kinds = list(file_schemas())
+    kinds = list(FILES)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for name in kinds:

@@ -145,7 +145,7 @@ def _helps(command: click.Command, name: str) -> list[tuple[str, str]]:
 
 def files_page() -> str:
     """The keys of every file that users write, from the published schemas."""
-    from venire.commands.libraries import file_schema, file_schemas
+    from venire.commands.file_schemas import FILES, file_schema
 
     lines = [
         "# Keys of files",
@@ -157,7 +157,7 @@ def files_page() -> str:
         "```",
         "",
     ]
-    for kind in file_schemas():
+    for kind in FILES:
         schema = file_schema(kind)
         lines += [f"## {kind}", ""]
         for title, part in [(kind, schema), *sorted(schema.get("$defs", {}).items())]:

@@ -306,7 +306,12 @@ _HEAVY = {
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [("venire", _HEAVY), ("venire.orchestration", {*_HEAVY, "networkx"}), ("venire.web.server", _HEAVY)],
+    [
+        ("venire", _HEAVY),
+        ("venire.cli", {*_HEAVY, "pydantic", "yaml", "aiohttp", "rich", "jinja2"}),
+        ("venire.orchestration", {*_HEAVY, "networkx"}),
+        ("venire.web.server", _HEAVY),
+    ],
 )
 def test_what_many_commands_start_with_loads_nothing_heavy(module: str, heavy: set[str]) -> None:
     code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"

@@ -109,20 +109,6 @@ def test_comparing_and_calibrating_need_no_more_than_the_core(environment: Path,
     assert json.loads(compared.stdout) and json.loads(calibrated.stdout)
 
 
-def test_help_costs_little_more_than_python_itself(environment: Path, tmp_path: Path) -> None:
-    """In processor time, which a busy machine does not stretch."""
-
-    def seconds(*command: object) -> float:
-        before = os.times()
-        run(*command, cwd=tmp_path)
-        after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
-
-    bare = min(seconds(environment / "bin/python", "-c", "pass") for _ in range(5))
-    helped = min(seconds(environment / "bin/venire", "--help") for _ in range(5))
-    assert helped - bare < 0.3
-
-
 EXAMPLES = """
 from typing import reveal_type
 from venire import Attribute, Persona, Scale, Seat

@@ -12,7 +12,7 @@ import yaml
 from checkout import ROOT
 from command_line import venire
 
-from venire.commands.libraries import file_schema, file_schemas, schema_text
+from venire.commands.file_schemas import FILES, file_schema, schema_text
 
 SAMPLES = {
     "jury": ("personas/juries/*.yaml", "examples/**/jury.yaml"),
@@ -20,7 +20,7 @@ SAMPLES = {
     "rubric": ("rubrics/library/*.yaml", "examples/**/rubric.yaml"),
     "study": ("examples/**/study.yaml",),
 }
-FILES = [
+WRITTEN = [
     (kind, path)
     for kind, patterns in SAMPLES.items()
     for pattern in patterns
@@ -39,14 +39,14 @@ def as_an_editor_reads(path: Path) -> Any:
     return plain(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("kind", file_schemas())
+@pytest.mark.parametrize("kind", FILES)
 def test_the_published_schema_is_that_of_the_model(kind: str) -> None:
     published = (ROOT / "docs" / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
     assert published == schema_text(kind), "make it anew: venire schema -o docs/schemas"
     jsonschema.Draft202012Validator.check_schema(json.loads(published))
 
 
-@pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
+@pytest.mark.parametrize(("kind", "path"), WRITTEN, ids=lambda value: getattr(value, "stem", value))
 def test_samples_are_valid_and_name_their_schema(kind: str, path: Path) -> None:
     jsonschema.validate(as_an_editor_reads(path), file_schema(kind))
     first = path.read_text(encoding="utf-8").partition("\n")[0]
@@ -71,7 +71,7 @@ def test_samples_are_valid_and_name_their_schema(kind: str, path: Path) -> None:
     ],
 )
 def test_a_typo_is_marked(kind: str, change: dict[str, Any]) -> None:
-    path = next(path for known, path in FILES if known == kind)
+    path = next(path for known, path in WRITTEN if known == kind)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**as_an_editor_reads(path), **change}, file_schema(kind))
 

@@ -17,7 +17,7 @@ from inspector_server import InspectorServer
 from planted_run import planted_run
 
 from venire.cli import app
-from venire.commands.libraries import file_schema
+from venire.commands.file_schemas import file_schema
 from venire.evals.exchange.import_format import import_format
 from venire.rubrics.errors import InvalidFile, VenireError
 

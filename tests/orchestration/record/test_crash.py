@@ -194,11 +194,12 @@ def test_several_processes_share_a_run_in_a_database_and_one_is_killed(
 def committed_questions(run: str) -> set[tuple[str, ...]]:
     """Model and messages of each call that the record holds."""
     with closing(open_database(run, write=False)) as database:
+        # In this order: a call that is committed after the first of two questions may have words that the second does not know.
+        requests = [json.loads(request) for (request,) in database.rows("SELECT request FROM calls")]
         texts = {
             "": "",
             **{name: json.loads(text) for name, text in database.rows("SELECT hash, text FROM texts")},
         }
-        requests = [json.loads(request) for (request,) in database.rows("SELECT request FROM calls")]
     return {
         (asked["model"].partition("/")[2], *(texts[part[1]] + texts[part[2]] for part in asked["parts"]))
         for asked in requests
