@@ -61,20 +61,20 @@ def printed_sentences() -> Iterator[tuple[str, str, str]]:
         for room in ("rubrics", "personas", "agents", "orchestration", "evals", "web", "commands")
         for source in sorted((ROOT / room).rglob("*.py"))
     }
-    constants: dict[str, ast.expr] = {}
-    for tree in trees.values():
-        constants |= _texts_by_name(tree)
+    texts = {path: _texts_by_name(tree) for path, tree in trees.items()}
+    constants = {name: text for named in texts.values() for name, text in named.items()}
     for path, tree in trees.items():
-        _Inline(constants | _texts_by_name(tree)).visit(tree)
+        _Inline(constants | texts[path]).visit(tree)
         yield from ((path, kind, text) for kind, text in dict.fromkeys(_texts(tree, path)))
 
 
 def _texts_by_name(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
     """What each name of a module or a function stands for, if it is given one text and nothing else."""
-    inside = list(ast.walk(scope)) if not isinstance(scope, ast.Module) else scope.body
+    nodes = list(ast.walk(scope))
     given = Counter(
-        node.id for node in ast.walk(scope) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
+    inside = scope.body if isinstance(scope, ast.Module) else nodes
     return {
         node.targets[0].id: node.value
         for node in inside
@@ -93,13 +93,13 @@ class _Inline(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         texts = _texts_by_name(node)
+        if not texts:
+            self.generic_visit(node)
+            return node
         _Inline({**self._texts, **texts}).generic_visit(node)
-        left = {
-            each.id
-            for each in ast.walk(node)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-        }
-        for each in ast.walk(node):
+        nodes = list(ast.walk(node))
+        left = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+        for each in nodes:
             if (
                 isinstance(each, ast.Assign)
                 and each.value in texts.values()
@@ -129,10 +129,11 @@ class _Inline(ast.NodeTransformer):
 
 
 def _texts(tree: ast.Module, path: str) -> Iterator[tuple[str, str]]:
-    aside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    aside |= {id(node.msg) for node in ast.walk(tree) if isinstance(node, ast.Assert)}
-    raised = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    aside = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    aside |= {id(node.msg) for node in nodes if isinstance(node, ast.Assert)}
+    raised = {id(part) for node in nodes if isinstance(node, ast.Raise) for part in ast.walk(node)}
+    for node in nodes:
         if id(node) in aside:
             continue
         if isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Call, ast.FunctionDef)) and (text := _whole(node)):

@@ -30,12 +30,14 @@ MB = 2**20
 SECONDS = 10
 """Of one thread. A file that is read in a way that grows faster than itself takes minutes; a fresh process takes less than a second, one that
 has run many tests several, most of them for garbage collection."""
+Text = str | Callable[[], str]
+"""A file's text; one that takes much memory is made when it is written."""
 LETTERS = "abcdefghij"
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in pairwise(LETTERS)
 )
 
-YAML = {
+YAML: dict[str, tuple[Text, str]] = {
     "alias bomb": (BOMB, "aliases are written out"),
     "alias of a long text": (f'a: &a "{"x" * 900_000}"\nb: [{", ".join(["*a"] * 999)}]\n', "aliases are written out"),
     "list that contains itself": ("a: &a [*a]\n", "contains itself"),
@@ -65,30 +67,30 @@ YAML = {
     "many unknown keys": ("".join(f"k{n}: 1\n" for n in range(9000)), "unknown key 'k0'"),
     "many wrong items": (f"name: a\nattributes: [{'1,' * 15_000}]\n", "more mistakes after this one"),
     "bell": ("name: \a\n", "not valid YAML"),
-    "100 MB line": (f"name: {'x' * 100 * MB}\n", "larger than"),
+    "100 MB line": (lambda: f"name: {'x' * 100 * MB}\n", "larger than"),
 }  # fmt: skip
 
 ROW = '{"id": "a", "output": "x", "more": '
-JSONL = {
+JSONL: dict[str, tuple[Text, str]] = {
     "deep list": (ROW + "[" * 100_000 + "]" * 100_000 + "}", "levels deep"),
     "a little too deep": (ROW + '{"a": ' * 60 + "1" + "}" * 61, "levels deep"),
     "long integer": (f"{ROW}{'9' * 5000}}}", "more than 40 digits"),
     "long integer as id": (f'{{"id": {"9" * 4000}, "output": "x"}}', "more than 40 digits"),
     "half a surrogate pair": (ROW + '"\\ud800"}', "surrogate"),
-    "100 MB line": (f'{ROW}"{"x" * 100 * MB}"}}', "bytes"),
+    "100 MB line": (lambda: f'{ROW}"{"x" * 100 * MB}"}}', "bytes"),
     "4 MB of empty lists": (ROW + "[" + "[]," * MB + "[]]}", "the id 'a' was already used"),
     "many keys": ("{" + ",".join(f'"outpu{n}": 1' for n in range(100_000)) + "}", "'id' is missing"),
 }  # fmt: skip
-CSV = {
-    "100 MB line": (f"id,output\na,{'x' * 100 * MB}\n", "bytes"),
-    "100 MB cell of many lines": ('id,output\na,"' + f"{'x' * MB}\n" * 100 + '"\n', "bytes"),
-    "many cells of many lines": ("id,output\n" + f'"{"x" * 1000}\n",' * 100_000 + "\n", "bytes"),
+CSV: dict[str, tuple[Text, str]] = {
+    "100 MB line": (lambda: f"id,output\na,{'x' * 100 * MB}\n", "bytes"),
+    "100 MB cell of many lines": (lambda: 'id,output\na,"' + f"{'x' * MB}\n" * 100 + '"\n', "bytes"),
+    "many cells of many lines": (lambda: "id,output\n" + f'"{"x" * 1000}\n",' * 100_000 + "\n", "bytes"),
     "many columns": ("," * 1_000_000 + "\n", "columns"),
     "unclosed quote": ('id,output\na,"x\n' + "y\n" * MB, "not valid CSV"),
 }
 
 
-JSON = {
+JSON: dict[str, Text] = {
     "deep list": "[" * 100_000,
     "deep object": '{"a":' * 100_000,
     "a little too deep": '[{"a": ' * 40 + "1" + "}]" * 40,
@@ -96,10 +98,14 @@ JSON = {
     "half a surrogate pair": '{"format": "\\ud800"}',
     "no number of this world": '{"made": NaN}',
     "many empty lists": "[" + "[]," * 4 * MB + "[]]",
-    "100 MB line": f'{{"format": "{"x" * 100 * MB}"}}',
+    "100 MB line": lambda: f'{{"format": "{"x" * 100 * MB}"}}',
     "nothing": "null",
     "empty": "",
 }
+
+
+def made(text: Text) -> str:
+    return text if isinstance(text, str) else text()
 
 
 def load_component(path: Path) -> object:
@@ -119,7 +125,7 @@ def test_hostile_yaml_is_refused_in_two_lines_soon(
 ) -> None:
     text, problem = YAML[name]
     path = tmp_path / "hostile.yaml"
-    path.write_text(text)
+    path.write_text(made(text))
     begun = time.thread_time()
 
     with pytest.raises(VenireError) as caught:
@@ -142,7 +148,7 @@ def test_hostile_json_is_refused_in_two_lines_soon(
     tmp_path: Path, name: str, load: Callable[[Path], object]
 ) -> None:
     path = tmp_path / "hostile.json"
-    path.write_text(JSON[name])
+    path.write_text(made(JSON[name]))
     begun = time.thread_time()
 
     with pytest.raises(InvalidFile) as caught:
@@ -159,7 +165,7 @@ def test_hostile_json_is_refused_in_two_lines_soon(
 def test_hostile_rows_are_refused_in_two_lines_soon(tmp_path: Path, suffix: str, name: str) -> None:
     text, problem = (JSONL if suffix == "jsonl" else CSV)[name]
     path = tmp_path / f"hostile.{suffix}"
-    path.write_text(f"{text}\n{ROW}1}}\n" if suffix == "jsonl" else text)
+    path.write_text(made(text) + (f"\n{ROW}1}}\n" if suffix == "jsonl" else ""))
     begun = time.thread_time()
 
     with pytest.raises(InvalidFile) as caught:
@@ -198,7 +204,7 @@ def test_hostile_files_take_no_more_than_200_mb(tmp_path: Path) -> None:
     for suffix, files in kinds:
         for number, (text, _) in enumerate(files.values()):
             names.append(tmp_path / f"{number}.{suffix}")
-            names[-1].write_text(f"{text}\n{ROW}1}}\n" if suffix == "jsonl" else text)
+            names[-1].write_text(made(text) + (f"\n{ROW}1}}\n" if suffix == "jsonl" else ""))
     ended = subprocess.run(
         [sys.executable, "-c", LOADED, *map(str, names)], capture_output=True, text=True, check=True
     )
