@@ -4,60 +4,79 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
 import click
 
-from .commands.certifying import calibrate, certify, estimate
-from .commands.claiming import claims, threshold
-from .commands.comparing import agreement, compare
-from .commands.improving import optimise, plant, train
-from .commands.libraries import doctor, juries, model, personas, protocols, rubrics, schema
-from .commands.measuring import align, metrics, winrate
-from .commands.rating import rate, sit
-from .commands.reading import export, inspect, show
-from .commands.replaying import pressure, replay
-from .commands.running import demo, merge, run, status
-from .commands.serving import mcp, serve
-from .commands.starting import import_ as import_command
-from .commands.starting import new
-from .commands.studying import dstudy, facets, study
-from .commands.suites import suite
-from .commands.triaging import triage
-
-GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Start": (demo, new, import_command),
-    "Judge": (run, sit, status, merge, serve, mcp),
-    "Read": (show, inspect, claims, export),
-    "Ask what if": (replay, pressure),
-    "Compare with people": (rate, compare, agreement, calibrate, threshold, triage),
-    "Act on the scores": (estimate, certify),
-    "Choose a jury": (study, dstudy, facets),
-    "Measure systems": (align, metrics, suite, winrate),
-    "Improve jurors": (plant, optimise, train),
-    "Look things up": (rubrics, personas, juries, protocols, schema, model, doctor),
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Start": {"demo": "running", "new": "starting", "import": "starting"},
+    "Judge": {
+        "run": "running",
+        "sit": "rating",
+        "status": "running",
+        "merge": "running",
+        "serve": "serving",
+        "mcp": "serving",
+    },
+    "Read": {"show": "reading", "inspect": "reading", "claims": "claiming", "export": "reading"},
+    "Ask what if": {"replay": "replaying", "pressure": "replaying"},
+    "Compare with people": {
+        "rate": "rating",
+        "compare": "comparing",
+        "agreement": "comparing",
+        "calibrate": "certifying",
+        "threshold": "claiming",
+        "triage": "triaging",
+    },
+    "Act on the scores": {"estimate": "certifying", "certify": "certifying"},
+    "Choose a jury": {"study": "studying", "dstudy": "studying", "facets": "studying"},
+    "Measure systems": {
+        "align": "measuring",
+        "metrics": "measuring",
+        "suite": "suites",
+        "winrate": "measuring",
+    },
+    "Improve jurors": {"plant": "improving", "optimise": "improving", "train": "improving"},
+    "Look things up": dict.fromkeys(
+        ("rubrics", "personas", "juries", "protocols", "schema", "model", "doctor"), "libraries"
+    ),
 }
-"""The commands, by what the user wants."""
+"""The commands by what the user wants, each with the file of `commands/` that has it."""
+FILES = {name: file for commands in GROUPS.values() for name, file in commands.items()}
 
 
-class _GroupedHelp(click.Group):
-    """Help that lists the commands in groups, each in one line."""
+class _Commands(click.Group):
+    """Imports a command's file when the command is called for; help lists the commands in groups, each in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(FILES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in FILES:
+            return None
+        file = import_module(f".commands.{FILES[cmd_name]}", __package__)
+        command: click.Command = getattr(file, "import_" if cmd_name == "import" else cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        widest = max(len(command.name or "") for commands in GROUPS.values() for command in commands)
-        for title, commands in GROUPS.items():
+        widest = max(map(len, FILES))
+        for title, names in GROUPS.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
             rows = [
-                # The same column for every group, and no second line.
-                (f"{command.name:<{widest}}", command.get_short_help_str(formatter.width - widest - 6))
-                for command in commands
+                # The same column for every group.
+                (f"{name:<{widest}}", command.get_short_help_str(formatter.width - widest - 6))
+                for name, command in commands.items()
+                if command is not None
             ]
             with formatter.section(title):
                 formatter.write_dl(rows)
 
 
 @click.group(
-    cls=_GroupedHelp, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(package_name="venire")
 def app() -> None:
@@ -66,11 +85,6 @@ def app() -> None:
     New here? `venire demo` shows everything. Then `venire run` has a jury judge your cases, `venire show` prints
     how it reached a score, and `venire inspect` opens the run in the browser.
     """
-
-
-for _commands in GROUPS.values():
-    for _command in _commands:
-        app.add_command(_command)
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ class _Import(click.Command):
 @click.command(
     name="import",
     cls=_Import,
-    short_help="Import cases, ratings and deliberations from another tool's files.",
+    short_help="Import another tool's cases, ratings and deliberations.",
 )
 @click.argument("kind", metavar="FORMAT")
 @click.argument("file", type=click.Path(path_type=Path))

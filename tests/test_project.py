@@ -12,7 +12,7 @@ import yaml
 from checkout import ROOT
 
 from venire import load_rubric
-from venire.cli import app
+from venire.commands.serving import serve
 from venire.personas.jury import load_jury
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -75,7 +75,7 @@ def test_the_container_serves_what_there_is_where_it_says() -> None:
     said = re.sub(r"\$\{\w+:-([\w-]+)\}", r"\1", jury["command"])
     command, *words = shlex.split(said)
     assert command == "serve"
-    given = app.commands["serve"].make_context("serve", words, resilient_parsing=True).params
+    given = serve.make_context("serve", words, resilient_parsing=True).params
     assert load_rubric(given["rubric"]) and load_jury(given["jury"])
     assert jury["ports"] == [f"127.0.0.1:{given['port']}:{given['port']}"]
     assert f"\nEXPOSE {given['port']}\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
