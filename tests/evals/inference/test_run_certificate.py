@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,9 +56,13 @@ def votes(n: int = N, start: int = 0) -> Votes:
 
 
 def people(wrong: tuple[int, ...] = (), names: tuple[str, ...] = ("clear",), among: range = range(N)) -> pd.DataFrame:  # fmt: skip
-    """Right of the unanimous but for `wrong`, two off on all that is split."""
-    rows = [(f"c{k}", "ana", name, float(5 if k in wrong else 3 if k < 100 else 4)) for name in names for k in among]  # fmt: skip
+    """Right of the unanimous but for `wrong`, one step off; two off on all that is split."""
+    rows = [(f"c{k}", "ana", name, float(4 if k in wrong or k >= 100 else 3)) for name in names for k in among]  # fmt: skip
     return pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+
+
+def numbers(sentence: str) -> list[str]:
+    return re.findall(r"[\d.]*\d%?", sentence)
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +115,9 @@ def test_only_reached_verdicts_with_a_label_count_and_the_unsure_go_to_people(ru
     assert (row["accepted unseen"], row["to people"], row["wrong among these"]) == ("100 of 150 (67%)", 50, 1)
     assert (row["labels at or above the minimum confidence"], row["error at most"]) == (100, "4.7%")
     assert any("5 verdicts are hung" in line for line in document["sentences"])
+    guaranteed, _, counted, *_ = document["sentences"]
+    assert numbers(guaranteed) == ["10.0%", "95.0%"] and document["guarantee"] == guaranteed
+    assert numbers(counted) == ["100", "145", f"{rule.threshold:.3f}", "1", "150", "100", "100"]
 
 
 def test_several_attributes_share_delta_and_each_has_errors_of_its_own(run: Path) -> None:
@@ -171,7 +179,7 @@ def test_a_saved_rule_accepts_of_another_run_what_is_as_sure(run: Path, tmp_path
     alike = apply_rule(written_run(tmp_path / "alike", RUBRIC, cases(N, 500), {"jury": votes(N, 500)}), rule)
     assert not alike.shifts["clear"].found and len(alike.accepted) == 100
     sample = rule.labelled["clear"]
-    assert len(sample.clusters) == len(sample.systems) == N - HUNG and set(sample.systems) == {"a", "b"}
+    assert sample.clusters == tuple(range(N - HUNG)) and len(sample.systems) == N - HUNG and set(sample.systems) == {"a", "b"}
     assert sample.signals["score"].count(3.0) == 100 and sample.signals["score"].count(2.0) == 45
     changed = {case: {**cast, "w": {"clear": 3, "true": 3}} for case, cast in votes(110, 500).items()}
     stranger = written_run(tmp_path / "stranger", RUBRIC, cases(110, 500), {"jury": changed})
