@@ -21,7 +21,6 @@ from venire.evals.inference.prediction_powered import (
     rectified_quantile,
     rectified_slopes,
 )
-
 from venire.evals.statistics.estimate import Estimate
 
 LABELS, OTHERS = 40, 160

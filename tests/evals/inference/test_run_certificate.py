@@ -11,8 +11,10 @@ import pytest
 from written_transcripts import Votes, abstained, cast, transcript_of, written_run
 
 from venire import Case, Jury, Rubric, Stop, Transcript, VenireError
+from venire.evals.inference.certificate import Certificate
 from venire.evals.inference.labelled_verdicts import deliberation_way
 from venire.evals.inference.run_certificate import (
+    _why_nothing,
     apply_rule,
     certificate_answer,
     certificate_json,
@@ -145,6 +147,16 @@ def test_errors_among_the_surest_leave_nothing_to_accept(run: Path) -> None:
     assert len(allowed.accepted) == N - HUNG
 
 
+@pytest.mark.parametrize(
+    ("labels", "needed", "said"),
+    [(20, 29, ["20", "29"]), (60, None, ["1", "40", "10.0%"]), (60, 90, ["1", "40", "90", "10.0%"]), (60, 50, ["1", "40", "61", "10.0%"])],
+)  # fmt: skip
+def test_where_nothing_is_shown_the_labels_it_would_take_are_said(
+    labels: int, needed: int | None, said: list[str]
+) -> None:
+    assert numbers(_why_nothing(Certificate(None, 0.1, 0.05, labels, 40, 1, np.nan, False, needed))) == said
+
+
 def test_of_a_draw_only_drawn_labels_count(run: Path) -> None:
     drawn = [f"c{k}" for k in range(20, 120)]
     draw = pd.DataFrame({"case": drawn, "probability": 0.5, "stratum": "all", "design": "random", "arm": "", "attribute": ""})  # fmt: skip
@@ -179,7 +191,11 @@ def test_a_saved_rule_accepts_of_another_run_what_is_as_sure(run: Path, tmp_path
     alike = apply_rule(written_run(tmp_path / "alike", RUBRIC, cases(N, 500), {"jury": votes(N, 500)}), rule)
     assert not alike.shifts["clear"].found and len(alike.accepted) == 100
     sample = rule.labelled["clear"]
-    assert sample.clusters == tuple(range(N - HUNG)) and len(sample.systems) == N - HUNG and set(sample.systems) == {"a", "b"}
+    assert (
+        sample.clusters == tuple(range(N - HUNG))
+        and len(sample.systems) == N - HUNG
+        and set(sample.systems) == {"a", "b"}
+    )
     assert sample.signals["score"].count(3.0) == 100 and sample.signals["score"].count(2.0) == 45
     changed = {case: {**cast, "w": {"clear": 3, "true": 3}} for case, cast in votes(110, 500).items()}
     stranger = written_run(tmp_path / "stranger", RUBRIC, cases(110, 500), {"jury": changed})
