@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from venire.evals.inference.estimates import (
     ALONE,
     RunEstimate,
     RunEstimates,
+    _strata_ways,
     estimates_answer,
     estimates_json,
     jury_mean,
@@ -406,3 +408,19 @@ def test_the_document_and_the_table_have_the_same_numbers() -> None:
     assert [words.split()[0] for words in shown] == ["3.00", "3.25", "2.50"]
     assert (rows[0]["labels"], rows[0]["equivalent labels"]) == (20, "80")
     assert rows[1]["equivalent labels"] == ""
+
+
+@pytest.mark.parametrize(
+    ("arm", "attribute", "made_by"),
+    [(None, None, "mine/x"), ("other", "", "mine/x"), ("other", "y", "other/y"), ("", "y", "only/y")],
+)
+def test_strata_are_those_of_the_arm_and_attribute_that_the_draw_was_made_by(
+    arm: str | None, attribute: str | None, made_by: str
+) -> None:
+    labels = SimpleNamespace(
+        arm=lambda name: SimpleNamespace(name=name or "only"),
+        of=lambda arm, attribute: pd.DataFrame({"case": ["c"], "way": [f"{arm}/{attribute}"]}),
+    )
+    draw = None if arm is None else pd.DataFrame({"case": ["c"], "arm": [arm], "attribute": [attribute]})
+
+    assert _strata_ways(labels, SimpleNamespace(name="mine"), "x", draw).to_dict() == {"c": made_by}  # type: ignore[arg-type]

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from venire import Case
 from venire.evals.ratings.folds import cluster_numbers, clusters, fold_numbers, folds, groups_in
 from venire.evals.ratings.people import check_ratings, last_round
-from venire.evals.ratings.pooling import pooling, upright
-from venire.evals.ratings.preferences import load_preferences
+from venire.evals.ratings.pooling import pooling, table_pooling, upright
+from venire.evals.ratings.preferences import load_preferences, preference_number
 from venire.evals.ratings.question import Question, assumed_question
 from venire.evals.ratings.reference import RULES, reference
 from venire.evals.statistics.draws import Draws
@@ -119,6 +120,45 @@ def test_what_is_pooled_shares_a_scale_and_points_one_way() -> None:
     assert pooling(ASKED, ["risk"], good_is_high=True).turned == {"risk": 6}
     assert pooling({"colour": COLOUR}).names == ()
     assert upright(rows["value"], rows["attribute"], ASKED).tolist() == [5, 5, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "levels", "categories", "pooled"),
+    [
+        ({"a": [1, 5], "b": [2, 4], "c": [0, 1], "d": ["x", "y"]}, {}, {}, ("a", "b")),
+        ({"a": [1, 5], "b": [3, 7]}, {}, {}, ()),
+        ({"a": [2, 3], "b": [1, 5], "c": [5, 1]}, {}, {}, ("a", "b", "c")),
+        ({"a": [1, 5], "b": [1, 5]}, {"b": "nominal"}, {}, ()),
+        ({"a": [0, 1], "b": [1, 1], "c": [0, 5]}, {}, {}, ("a", "b")),
+        ({"a": ["x"], "b": ["x", "y"], "c": ["z"]}, {}, {}, ("a", "b")),
+        ({"a": [1, 5], "b": [3, 7]}, {}, {"a": [1, 3, 5, 7], "b": [1, 3, 5, 7]}, ("a", "b")),
+        ({"a": [1, 5], "b": [1, 5]}, {}, {"a": [1, 5], "b": [1, 2, 5]}, ()),
+        ({"clear": [1, 5], "risk": [1, 5], "a": [1, 5]}, {}, {}, ("clear", "risk")),
+    ],
+)  # fmt: skip
+def test_of_a_table_without_scales_what_lies_within_one_range_is_pooled(
+    values: dict[str, list[object]], levels: dict[str, str], categories: dict[str, list[int]], pooled: tuple[str, ...]
+) -> None:  # fmt: skip
+    parts = {name: pd.DataFrame({"value": given}) for name, given in values.items()}
+    asked = {name: question for name, question in ASKED.items() if name in values}
+    found, note = table_pooling(parts, asked, {name: levels.get(name, "ordinal") for name in values}, categories)  # fmt: skip
+
+    assert found.names == pooled
+    assert ("no scale is declared" in note) == (bool(pooled) and not asked and not categories)
+    left_out = [name for name in values if pooled and name not in pooled]
+    assert ("left out" in note) == bool(left_out) and f"{', '.join(left_out)} left" in f"{note} left"
+    assert found.turned == ({"risk": 6} if asked else {})
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_persons_preference_is_a_number_between_the_rows_outputs(number: int) -> None:
+    """The row's first output is below zero, whichever of the two jurors know as output A."""
+    case = Case.from_row({"id": f"c{number}", "output_a": "1", "output_b": "2", "system_a": "p", "system_b": "q"})  # fmt: skip
+
+    told = {word: preference_number(case, word) for word in ("p", " q ", "A", "output b", "Tie", "neither", "zzz", 0.5)}  # fmt: skip
+    assert list(told.values()) == [-1, 1, -1, 1, 0, 0, "zzz", 0.5]
+    alone = case.model_copy(update={"system_b": case.system})
+    assert preference_number(alone, case.system) == case.system and preference_number(None, "p") == "p"
 
 
 @pytest.mark.parametrize(
