@@ -1,14 +1,21 @@
 import json
 import math
 
+import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
 from rating_tables import KRIPPENDORFF, SHROUT_FLEISS, by_rater, long_table
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
-from venire.evals.agreement.coefficients import registered_coefficients
+from venire.evals.agreement.against_people import MEASURES, RATERS, coefficients, icc3k_cells
+from venire.evals.agreement.coefficients import band, registered_coefficients
 from venire.evals.agreement.rater_agreement import agreement, agreement_page, agreement_table
-from venire.evals.statistics.matrix import InvalidRatings
+from venire.evals.ratings.question import Question
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.statistics.matrix import InvalidRatings, Matrix
+from venire.rubrics.scale import Scale
 
 NAMES = [
     "icc1",
@@ -196,14 +203,6 @@ def test_a_band_is_named_only_where_the_interval_bears_it():
     assert words["icc3k"] in ("", "from 6 of 6 cases")
 
 
-def test_the_same_seed_gives_the_same_json():
-    table = of(SHROUT_FLEISS)
-
-    assert (
-        agreement(table, seed=3, resamples=50).to_json() == agreement(table, seed=3, resamples=50).to_json()
-    )
-
-
 def test_a_missing_column_is_named():
     with pytest.raises(InvalidRatings, match="no column 'attribute'"):
         agreement(long_table(SHROUT_FLEISS))
@@ -221,3 +220,90 @@ def test_a_coefficient_from_two_of_fifty_two_cases_is_grey_and_says_so() -> None
     shown = agreement_table(found)
     assert {row.style for row in shown.rows} == {"dim"}
     assert alpha.few in list(shown.columns[-1].cells)
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "words"),
+    [
+        ("kappa", {0.81: "almost perfect", 0.8: "substantial", 0.61: "substantial", 0.6: "moderate", 0.41: "moderate", 0.4: "fair", 0.21: "fair", 0.2: "slight", 0.204: "slight", 0.0: "slight", -0.01: "poor"}),
+        ("ac2", {0.81: "almost perfect", -0.2: "poor"}),
+        ("icc2", {0.9: "excellent", 0.899: "good", 0.75: "good", 0.749: "moderate", 0.5: "moderate", 0.499: "poor"}),
+        ("alpha_ordinal", {0.8: "reliable", 0.799: "tentative", 0.667: "tentative", 0.666: "unreliable"}),
+        ("spearman", {0.9: "very strong", -0.9: "very strong", 0.89: "strong", 0.7: "strong", 0.4: "moderate", -0.1: "weak", 0.09: "negligible"}),
+    ],
+)  # fmt: skip
+def test_values_are_called_as_their_authors_call_them(coefficient: str, words: dict[float, str]) -> None:
+    for value, word in words.items():
+        found = band(coefficient, Estimate(value, value, value, 50, ""))
+        assert found is not None and found.word == word, value
+    assert band("percent", Estimate(0.9, 0.9, 0.9, 50, "")) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "word"),
+    [(-0.05, 0.01, 0.05, "negligible"), (-0.95, 0.92, 0.95, None), (0.35, 0.5, 0.6, None), (0.5, 0.6, 0.75, None), (math.nan, 0.95, math.nan, None)],
+)  # fmt: skip
+def test_of_sizes_an_interval_about_zero_holds_the_smallest(low: float, value: float, high: float, word: str | None) -> None:  # fmt: skip
+    found = band("spearman", Estimate(value, low, high, 50, ""))
+    assert (found.word if found else None) == word
+
+
+FIVE = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
+
+
+def test_an_arm_against_people_has_what_other_packages_find() -> None:
+    """People's medians may lie between two values: what counts values takes the nearer, the lower in the middle."""
+    rng = np.random.default_rng(5)
+    people = rng.integers(2, 11, 60) / 2
+    arm = np.clip(np.round(people + rng.normal(0.3, 0.8, 60)), 1, 5)
+    found = coefficients(
+        Matrix.of_columns(dict(zip(RATERS, (arm, people), strict=True)), np.arange(60)), FIVE
+    )
+    legal = np.ceil(people - 0.5)
+    codes = (arm * 2).astype(int), (people * 2).astype(int)
+    both = np.column_stack([arm, people])
+    rows = both - both.mean(axis=0)
+    between, within = (
+        2 * rows.mean(axis=1).var(ddof=1),
+        ((rows - rows.mean(axis=1, keepdims=True)) ** 2).sum() / 59,
+    )
+    expected = {
+        "icc3k": (between - within) / between,
+        "kappa_quadratic": cohen_kappa_score(*codes, weights="quadratic", labels=range(2, 11)),
+        "kappa": cohen_kappa_score(arm, legal),
+        "alpha_ordinal": krippendorff.alpha([arm, people], level_of_measurement="ordinal"),
+        "spearman": stats.spearmanr(arm, people)[0],
+        "exact": (arm == legal).mean(),
+        "offset": (arm - people).mean(),
+        "mae": np.abs(arm - people).mean(),
+        "rmse": np.sqrt(((arm - people) ** 2).mean()),
+    }
+
+    assert list(found) == list(MEASURES) and all(found[name].low < found[name].high for name in MEASURES)
+    assert {name: found[name].value for name in expected} == pytest.approx(expected)
+    moved = f"{(people % 1 > 0).sum()} scores between"
+    assert [name for name in MEASURES if found[name].note.startswith(moved)] == ["kappa", "ac2", "exact"]
+
+
+def test_an_arm_without_cases_or_of_words_has_no_invented_coefficient() -> None:
+    none = Matrix.of_columns(dict.fromkeys(RATERS, np.array([np.nan])), np.arange(1))
+    assert all(math.isnan(each.value) and each.note for each in coefficients(none, FIVE).values())
+    assert math.isnan(icc3k_cells(none, "jackknife")["icc3k"])  # type: ignore[arg-type]
+    words = Scale.model_validate({"level": "nominal", "anchors": {"a": "", "b": ""}})
+    told = Matrix.of_columns(dict(zip(RATERS, (list("aabbab"), list("aabbba")), strict=True)), np.arange(6))
+    found = coefficients(told, words)
+    assert {name for name, each in found.items() if each.defined} == {"kappa", "exact"}
+    assert (found["exact"].value, found["kappa"].value) == pytest.approx((4 / 6, 1 / 3))
+
+
+def test_overall_turns_what_is_better_low_and_a_harsh_rater_is_told() -> None:
+    rng = np.random.default_rng(3)
+    scores = np.clip(rng.integers(1, 5, (40, 1)) + np.array([[0, 0, 1]]), 1, 5)
+    asked = {"clear": Question(FIVE, "high"), "risk": Question(FIVE, "low")}
+    found = agreement(pd.concat([of(scores, "clear"), of(6 - scores, "risk")]), questions=asked)
+
+    for name in ("alpha_ordinal", "offset", "icc2"):
+        assert found.overall[name].value == pytest.approx(found.attributes["clear"][name].value, abs=0.02)
+    severity = found.raters.set_index(["attribute", "rater"])["severity"].unstack("attribute")
+    assert severity["clear"].tolist() == pytest.approx([-0.5, -0.5, 1]) == (-severity["risk"]).tolist()
+    assert found.levels == {"clear": "ordinal", "risk": "ordinal", "overall": "ordinal"}
