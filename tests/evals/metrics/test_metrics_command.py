@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import jiwer
@@ -12,8 +14,18 @@ from command_line import venire
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from venire.evals.metrics.measuring import measure, read_pairs, read_scores, risk_table
+from venire.evals.metrics.measuring import (
+    MeasuredMetric,
+    PeopleLabels,
+    TextPair,
+    measure,
+    read_pairs,
+    read_scores,
+    risk_table,
+    track,
+)
 from venire.evals.metrics.metric import Metric, chosen_metrics
+from venire.evals.metrics.metric_tables import MetricReport, _bar, metrics_json, metrics_table, tracking_table
 from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.statistics.roc import severity_tracking
 from venire.rubrics import InvalidFile, VenireError
@@ -184,3 +196,42 @@ def test_a_metric_that_cannot_be_measured_here_is_two_lines_unless_others_can(tm
         measure(pairs, [missing], normal=normal)
     found = measure(pairs, [missing, *chosen_metrics(["wer"], [])], normal=normal)
     assert "it needs a dictionary (get one)" in found[0].notes.values() and found[1].values["same"] == 0
+
+
+def test_terminal_document_table_and_bars_say_the_same_of_a_metric() -> None:
+    """A rate that follows people and a score that points the wrong way; one case has no value of the score."""
+    pairs = [TextPair(f"c{n}", "a b", "a" if n else "", f"g{n // 2}") for n in range(20)]
+    rate = MeasuredMetric(
+        "rate", "Rate", "edit", "low", (0.0, math.inf), {f"c{n}": 20.0 - n for n in range(20)}
+    )
+    score = MeasuredMetric("score", "Score", "given", "high", (0.0, 1.0), {f"c{n}": math.nan if n == 19 else 1 - n / 20 for n in range(20)}, {"c19": "no score"})  # fmt: skip
+    labels = PeopleLabels("harm", {f"c{n}": 2.0 if n < 6 else 1.0 if n < 9 else 0.0 for n in range(18)}, 2.0, 0.0, False)  # fmt: skip
+    tracked = track([rate, score], pairs, labels)
+    report = MetricReport(pairs, [rate, score], load_normalisation("plain"), labels, tracked)
+    document, table = metrics_json(report), tracking_table(report)
+    severe, harmless = 20 - 2.5, 20 - 13.0
+
+    found = document["metrics"]
+    assert (found["rate"]["bounds"], found["score"]["cases"]["c19"], found["score"]["notes"]) == ([0.0, None], None, {"c19": "no score"})  # fmt: skip
+    assert found["rate"]["delta"]["value"] == pytest.approx(severe - harmless) == -found["rate"]["delta"]["as_quality"]  # fmt: skip
+    assert (
+        found["score"]["delta"]["as_quality"] == found["score"]["delta"]["value"] == pytest.approx(10.5 / 20)
+    )
+    assert [found[name][part]["wrong_sign"] for name in found for part in ("delta", "kendall", "auc")] == [False] * 3 + [True] * 3  # fmt: skip
+    for row in table.to_dict("records"):
+        told = found[row["metric"]][row["statistic"]]
+        assert [told[part] for part in ("value", "low", "high", "n")] == [None if math.isnan(row[part]) else row[part] for part in ("value", "low", "high", "n")]  # fmt: skip
+        assert row["wrong_sign"] == (row["metric"] == "score")
+    for metric, bar in zip(tracked, map(_bar, tracked), strict=True):
+        turn, delta = -1 if metric is tracked[0] else 1, metric.tracking.delta
+        assert (bar.delta.value, {bar.delta.low, bar.delta.high}) == (turn * delta.value, {turn * delta.low, turn * delta.high})  # fmt: skip
+        assert bar.delta.low < bar.delta.value < bar.delta.high
+    terminal = metrics_table(report)
+    assert [cell.endswith("!") for cell in terminal.columns[2].cells] == [False, True]
+    assert [cell.split()[0] for cell in terminal.columns[2].cells] == ["10.50", "0.52"]
+    alone = metrics_table(replace(report, tracked=()))
+    assert [list(column.cells) for column in alone.columns[2:]] == [["edit", "given"], ["20", "19"], ["10.500", f"{np.mean([1 - n / 20 for n in range(19)]):.3f}"]]  # fmt: skip
+    said = " ".join(report.sentences())
+    assert "1 of 20 outputs are missing" in said and "harm in 18 of the 20 cases" in said
+    assert "severe (6 cases)" in said and "harmless (9 cases)" in said and "over 10 groups" in said
+    assert said.endswith("people see harm): Score.") and "corpus" not in document
