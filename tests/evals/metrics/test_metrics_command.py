@@ -235,3 +235,19 @@ def test_terminal_document_table_and_bars_say_the_same_of_a_metric() -> None:
     assert "1 of 20 outputs are missing" in said and "harm in 18 of the 20 cases" in said
     assert "severe (6 cases)" in said and "harmless (9 cases)" in said and "over 10 groups" in said
     assert said.endswith("people see harm): Score.") and "corpus" not in document
+
+
+def test_scores_of_others_keep_their_family_and_direction_and_a_blank_is_no_number(tmp_path: Path) -> None:
+    file = tmp_path / "s.csv"
+    file.write_text("case,metric,value,family,direction\na,risk,0.5,model,low\nb,risk,,model,low\nz,risk,1,,\na,plain,2,,\n")  # fmt: skip
+    (risk, plain), notes = read_scores(file, ["a", "b"])
+
+    assert (risk.family, risk.direction, plain.family, plain.direction) == ("model", "low", "given", "high")
+    assert risk.values["a"] == 0.5 and math.isnan(risk.values["b"]) and list(risk.notes) == ["b"]
+    assert plain.values["a"] == 2.0 and math.isnan(plain.values["b"]) and "1, such as 'z'" in notes[0]
+
+
+def test_where_a_text_has_no_words_a_note_says_which(tmp_path: Path) -> None:
+    (found,) = measure(read_pairs(write_cases(tmp_path)), chosen_metrics(["wer"]), normal=load_normalisation("asr-en"))  # fmt: skip
+    assert found.notes == {"none": "the reference is empty", "um": "the reference text is empty after normalisation"}  # fmt: skip
+    assert [found.values[case] for case in ("same", "lost", "more")] == [0, 1, 4]
