@@ -59,6 +59,33 @@ def test_sentences_without_a_claim_and_responses_without_annotations_are_in_no_m
     assert (second.quote, second.start, second.end) == ("Two.", 5, 9)
 
 
+def test_a_sentence_said_twice_is_found_twice_and_facts_of_an_irrelevant_one_are_not_addressed(tmp_path: Path) -> None:  # fmt: skip
+    said = {"text": "One.", "human-atomic-facts": [fact("S", " First. "), fact("NS")]}
+    aside = {"text": "Two.", "is-relevant": False, "human-atomic-facts": None, "model-atomic-facts": [{"text": "x"}, "y"]}  # fmt: skip
+    plain = {"text": "", "is-relevant": True, "model-atomic-facts": [{"text": "x"}]}
+    file = write_rows(tmp_path / "x.jsonl", response("a", said, plain, aside, said, output="One. Two. One."))
+    labelled = read_labelled(file)
+
+    claims = [row.claim for row in labelled.claims]
+    assert [(each.id, each.start, each.end) for each in claims] == [("c1", 0, 4), ("c2", 0, 4), ("c3", 5, 9), ("c4", 5, 9), ("c5", 10, 14), ("c6", 10, 14)]  # fmt: skip
+    assert [check.verdict for check in labelled.checks] == ["supported", "not_supported", "not_addressed", "not_addressed", "supported", "not_supported"]  # fmt: skip
+    assert claims[0].text == "First." and labelled.cases[0].question == "Tell me of a."
+
+
+def test_a_plain_row_keeps_what_it_says_and_claims_are_numbered_by_case(tmp_path: Path) -> None:
+    rows = [
+        {"case": "a", "text": "One.", "verdict": "S", "central": "Yes", "quote": "q"},
+        {"case": "b", "claim": "One.", "label": "NA", "central": "no", "of": "reference"},
+        {"case": "a", "text": "Two.", "verdict": "", "reason": "r"},
+        {"case": "a", "text": "One.", "verdict": "NS", "juror": "ben", "reason": "r"},
+    ]
+    labelled = read_labelled(write_rows(tmp_path / "x.jsonl", *rows))
+
+    assert [(row.case, row.claim.id, row.claim.central, row.claim.quote) for row in labelled.claims] == [("a", "c1", True, "q"), ("b", "r1", False, ""), ("a", "c2", False, "")]  # fmt: skip
+    assert [(check.case, check.claim, check.juror, check.verdict, check.reason) for check in labelled.checks] == [("a", "c1", "human", "supported", ""), ("b", "r1", "human", "not_addressed", ""), ("a", "c1", "ben", "not_supported", "r")]  # fmt: skip
+    assert (labelled.responses, labelled.unlabelled) == (2, 1)
+
+
 def test_labels_of_any_spelling_and_none_at_all(tmp_path: Path) -> None:
     facts = [fact("s"), fact("Not Supported"), {"text": "No label."}]
     labelled = read_labelled(
@@ -74,9 +101,13 @@ def test_labels_of_any_spelling_and_none_at_all(tmp_path: Path) -> None:
     [
         ([response("a", {"text": "One.", "human-atomic-facts": [fact("maybe")]})], "'maybe' is unknown"),
         ([{"case": "a", "verdict": "supported"}], "'text' is missing"),
+        ([{"case": "a", "id": "c1", "text": "One.", "verdict": "S"}, {"case": "a", "id": "c1", "text": "Two.", "verdict": "S"}], "two claims with the id 'c1'"),
+        ([{"case": "a", "text": "One.", "verdict": "S"}, {"case": "a", "text": "One.", "verdict": "NS"}], "human labelled the claim c1 of case 'a' twice"),
+        ([response("a", {"text": "One.", "human-atomic-facts": [fact("S", " ")]})], "an atomic fact has no text"),
+        ([response("a", {"text": "One.", "human-atomic-facts": []})], "no claim has a label"),
         ([], "no claims"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_cannot_be_read_says_where(
     tmp_path: Path, rows: list[dict[str, Any]], message: str
 ) -> None:

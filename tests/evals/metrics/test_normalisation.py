@@ -40,6 +40,7 @@ def test_the_released_normal_forms_and_word_error_rates() -> None:
         ("a-3, 10-20", "a three ten twenty"),
         ("2.50 mg", "two point five zero mg"),
         ("£5.50, £1, £0.20 and 50p", "five pounds fifty one pound twenty pence and fifty pence"),
+        ("£2.5, £3.00 and £1.125", "two point five pounds three pounds and one point one two five pounds"),
         ("10%", "ten per cent"),
         ("007", "zero zero seven"),
         ("in 1973", "in one thousand nine hundred and seventy three"),
