@@ -7,7 +7,19 @@ import pytest
 from krippendorff import alpha as krippendorff
 from scipy import stats
 
-from venire.evals.claims.figures import overlap_comparisons, run_figures, shared_words, verifier_figures
+from venire.evals.claims.figures import (
+    figures_json,
+    figures_line,
+    figures_table,
+    overlap_comparisons,
+    overlap_json,
+    recounted_options,
+    run_figures,
+    shared_words,
+    verifier_figures,
+    verifiers_json,
+    verifiers_table,
+)
 from venire.orchestration.counting.claims import ClaimFindings, ClaimOutcome, claim_shares
 from venire.orchestration.reading.claim_card import ClaimCard
 from venire.personas.options import ClaimOptions
@@ -143,5 +155,46 @@ def test_claims_and_words_are_correlated_with_the_mean_of_people() -> None:
     error = np.sqrt(13 / 14 * ((left_out - np.mean(left_out)) ** 2).sum())
     assert found.difference.se == pytest.approx(error)
     assert ("scores from claims agree better with people" in found.sentence) == (found.difference.low > 0)
+    document = overlap_json(found)
+    assert [document[name]["value"] for name in ("claims", "word_overlap", "difference")] == [found.claims.value, found.words.value, found.difference.value]  # fmt: skip
     (few,) = overlap_comparisons(cards[:3], {})
     assert not few.claims.defined and "fewer than 4 cases" in few.claims.note
+
+
+def test_line_table_and_document_have_the_figures() -> None:
+    found = run_figures(CARDS, {})
+    document, table = figures_json(found, "addressed"), figures_table(found, "addressed")
+    estimates = {**found.shares, **found.measures}
+
+    assert figures_line(found) == "3 cases, 9 claims, 3.0 per case: 6 supported (50.0%), 3 not supported (25.0%), 1 not addressed (8.3%), 2 undecided (16.7%); 1 hung cases are not in the means"  # fmt: skip
+    assert (document["cases"], document["hung"], document["claims"], document["share"]) == (
+        3,
+        1,
+        9,
+        "addressed",
+    )
+    assert {**document["shares"], **document["measures"]}.keys() == estimates.keys()
+    names, _, means, intervals, cases, marks = ([str(cell) for cell in column.cells] for column in table.columns)  # fmt: skip
+    assert names == list(estimates) and [name for name, mark in zip(names, marks, strict=True) if mark] == ["addressed"]  # fmt: skip
+    for name, mean, interval, n in zip(names, means, intervals, cases, strict=True):
+        told = {**document["shares"], **document["measures"]}[name]
+        assert (told["value"], told["n"]) == (
+            estimates[name].value,
+            int(n),
+        ) and mean == f"{told['value']:.3f}"
+        assert interval == ("" if told["low"] is None else f"{told['low']:.3f} to {told['high']:.3f}")
+    verifiers, alpha = verifier_figures(CARDS, {})
+    told = verifiers_json(verifiers, alpha)
+    assert alpha is not None and told["alpha"]["value"] == alpha.value
+    assert {name: (each["claims"], each["agreement"]["value"], each["alpha_without"]["value"]) for name, each in told["verifiers"].items()} == {each.verifier: (each.claims, each.agreement.value, each.alpha_without.value) for each in verifiers}  # fmt: skip
+    shown = verifiers_table(verifiers)
+    assert [cell.split()[0] for cell in shown.columns[2].cells] == [f"{each.agreement.value:.2f}" for each in verifiers]  # fmt: skip
+
+
+def test_what_is_counted_otherwise_changes_and_what_is_not_named_stays() -> None:
+    jury = ClaimOptions(share="all", threshold=0.7, central_weight=2.0)
+
+    assert recounted_options(jury) == jury
+    assert recounted_options(jury, threshold=0.0) == jury.model_copy(update={"threshold": 0.0})
+    other = recounted_options(jury, share="addressed", central_weight=3.0)
+    assert (other.share, other.threshold, other.central_weight) == ("addressed", 0.7, 3.0)
