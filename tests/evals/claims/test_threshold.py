@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score, recall_score, roc_auc_score, roc_curve
+from written_transcripts import written_run
 
-from venire import VenireError
-from venire.evals.claims.threshold import Aim, Costs, best_threshold, threshold_report
+from venire import Case, Rubric, Store, VenireError
+from venire.evals.claims.threshold import (
+    Aim,
+    Costs,
+    LabelledCases,
+    best_threshold,
+    labelled_cases,
+    threshold_json,
+    threshold_lines,
+    threshold_report,
+    threshold_table,
+)
 from venire.evals.statistics.draws import Draws
 
 
@@ -155,3 +168,95 @@ def test_the_curve_of_rates_is_scikit_learns() -> None:
     assert found.roc["true_positive_rate"].tolist() == pytest.approx(true)
     assert found.auc.value == pytest.approx(roc_auc_score(truth, scores))
     assert found.optimism["kappa"] == pytest.approx(found.in_sample.metrics["kappa"].value - found.out_of_fold.metrics["kappa"].value)  # fmt: skip
+
+
+RUBRIC = Rubric.model_validate(
+    {
+        "name": "r",
+        "version": 1,
+        "scales": {
+            "five": {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}},
+            "two": {"level": "binary", "anchors": {0: "no", 1: "yes"}},
+        },
+        "attributes": [
+            {"name": "clear", "question": "Is it clear?", "scale": "five"},
+            {"name": "fine", "question": "Is it fine?", "scale": "two"},
+        ],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two arms on six cases, of which the last is hung; two cases are of one group."""
+    cases = [Case(id=f"c{n}", output="x", group="g" if n < 2 else None) for n in range(6)]
+    votes = {
+        arm: {f"c{n}": {"x": {} if n == 5 else {"clear": abs(turn - n), "fine": 1}} for n in range(6)}
+        for arm, turn in (("up", -1), ("down", 5))
+    }
+    return written_run(tmp_path_factory.mktemp("threshold") / "run", RUBRIC, cases, votes)
+
+
+def people(rows: dict[str, list[int]], attribute: str = "good") -> pd.DataFrame:
+    given = [(case, f"p{who}", attribute, value) for case, values in rows.items() for who, value in enumerate(values)]  # fmt: skip
+    return pd.DataFrame(given, columns=["case", "rater", "attribute", "value"])
+
+
+def test_a_runs_scores_stand_beside_what_most_people_say(run: Path) -> None:
+    human = people({"c0": [0, 0, 1], "c1": [1, 1], "c2": [0, 1], "c3": [1], "c5": [1], "gone": [1]})
+    for arm, scores in (("up", [1, 2, 4]), ("down", [5, 4, 2])):
+        store = Store.read(run)
+        found = labelled_cases(store, human, "clear", arm=arm)
+        store.release()
+        assert (found.cases, found.scores.tolist(), found.truth.tolist()) == (["c0", "c1", "c3"], scores, [False, True, True])  # fmt: skip
+        assert (found.cluster.tolist(), found.arm, found.attribute, found.fixed) == (
+            [0, 0, 1],
+            arm,
+            "good",
+            3.0,
+        )
+        assert "1 case left out, because the jury is hung or there is no clear" in found.notes
+        assert "2 cases left out, because people have no majority" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("human", "options", "said"),
+    [
+        (people({"c0": [0, 5]}), {}, "0 of the questions"),
+        (pd.concat([people({"c0": [1]}), people({"c0": [0]}, "fine")]), {}, "2 of the questions"),
+        (people({"c0": [1]}), {"attribute": "bad"}, "people did not rate 'bad'"),
+        (people({"c0": [1, 4]}, "clear"), {"attribute": "clear"}, "'clear' is not a yes-or-no question"),
+        (people({"c5": [1]}), {}, "no case has both"),
+        (people({"c0": [1]}), {"arm": "none"}, "no arm named 'none'"),
+        (people({"c0": [1]}), {"score": "precision"}, "no score named 'precision'"),
+    ],
+)
+def test_what_cannot_stand_beside_people_is_refused(run: Path, human: pd.DataFrame, options: dict[str, str], said: str) -> None:  # fmt: skip
+    store = Store.read(run)
+    with pytest.raises(VenireError, match=said):
+        labelled_cases(store, human, **({"score": "clear"} | options))  # type: ignore[arg-type]
+    store.release()
+
+
+def test_table_lines_and_document_have_the_reports_numbers() -> None:
+    scores = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1])
+    truth, cluster = np.array([1, 1, 0, 1, 1, 0, 0, 0], dtype=bool), np.repeat(np.arange(4), 2)
+    report = threshold_report(scores, truth, cluster, score="clear", costs=Costs(1, 2), fixed=0.65, number=4)
+    found = LabelledCases([], scores, truth, cluster, "arm", "good", 0.65, ())
+    document, table = threshold_json("here", found, report), threshold_table(report)
+
+    assert (document["cases"], document["groups"], document["positives"], document["folds"]) == (8, 4, 4, 4)
+    assert document["fixed"]["counts"] == {"tp": 2, "fp": 1, "fn": 2, "tn": 3} and document["fixed"]["cost"] == 5 / 8  # fmt: skip
+    rows = {cells[0]: cells[1:] for cells in zip(*(column.cells for column in table.columns), strict=True)}
+    assert "recall" not in rows and rows["cost per case"] == tuple(f"{document[arm]['cost']:.3f}" if arm else "" for arm in ("out_of_fold", "in_sample", "", "fixed"))  # fmt: skip
+    for name in ("kappa", "sensitivity", "specificity", "f1"):
+        values = [document[arm][name]["value"] for arm in ("out_of_fold", "in_sample", "fixed")]
+        assert [float(rows[name][at].split()[0]) for at in (0, 1, 3)] == pytest.approx(values, abs=5e-4)
+        assert float(rows[name][2]) == pytest.approx(document["optimism"][name], abs=5e-4)
+        assert document["optimism"][name] == pytest.approx(values[1] - values[0])
+    first, second, *_ = threshold_lines(found, report)
+    assert "8 cases in 4 groups; people say yes on 4" in first
+    cuts = document["out_of_fold"]["thresholds"]
+    assert (
+        f"threshold {document['threshold']:.3f}" in second and f"{min(cuts):.3f} to {max(cuts):.3f}" in second
+    )
