@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from openai_server import Call, ProviderServer, filled
 from study_files import CASES, TRUTH, report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store, load_cases
+from venire.evals.studies.grid import Axes, SearchSpace
 from venire.evals.studies.plan import plan_study
 from venire.evals.studies.search import Score, beaten_by, pareto_front
 from venire.evals.studies.study_record import recorded_trials
@@ -186,3 +189,53 @@ def test_a_search_without_optuna_is_refused_at_the_plan(
         plan_study(path)
 
     assert caught.value.remedy == "pip install 'venire[search]'"
+
+
+A, B = ({"model": f"server/{name}", "base_url": "http://127.0.0.1:9/v1"} for name in "ab")
+
+
+def space(folder: Path, **changed: object) -> SearchSpace:
+    axes = Axes(
+        groups={"g": (None,)}, models={"a": (A,), "both": (A, B)}, protocols=("single", "panel", "debate"), limits=({},),
+        counts=("mean", "median"), tolerances=(0.0, 0.5), quorums=(1, 3), calibrations=("none",), orchestrators=(None,), singles=False,
+    )  # fmt: skip
+    return SearchSpace(replace(axes, **changed), 3, folder / "study.yaml")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("way", "models"), [("panel", ["server/a", "server/b"]), ("debate", ["server/b", "server/a"])])  # fmt: skip
+def test_a_jury_is_composed_as_chosen_and_only_where_it_matters_in_that_order(tmp_path: Path, way: str, models: list[str]) -> None:  # fmt: skip
+    chosen = {"seats": "2", "seat 1": "none@both-2", "seat 2": "none@a", "protocol": way, "count": "median", "tolerance": "0.5", "quorum": "3"}  # fmt: skip
+    asked: dict[str, list[str]] = {}
+
+    def choose(what: str, among: Sequence[str]) -> str:
+        asked[what] = list(among)
+        return chosen[what]
+
+    arm = space(tmp_path).compose("mine", choose)
+    jury = arm.jury
+    assert asked["seats"] == ["1", "2", "3"] and asked["protocol"] == ["panel", "debate"]
+    assert asked["seat 1"] == asked["seat 2"] == ["none@a", "none@both-2"]
+    assert [seat.model for seat in jury.seats] == models and [seat.name for seat in jury.seats] == ["none-1", "none-2"]  # fmt: skip
+    assert (jury.name, jury.protocol, jury.count, jury.tolerance, jury.quorum) == (
+        "mine",
+        way,
+        "median",
+        0.5,
+        2,
+    )
+    assert jury.orchestrator.model == models[0]
+
+
+def test_one_seat_is_a_single_judge_and_the_largest_has_every_seat_that_may_be(tmp_path: Path) -> None:
+    alone = space(tmp_path).compose("one", lambda what, among: among[0])
+    assert (alone.jury.protocol, len(alone.jury.seats), alone.jury.seats[0].model) == (
+        "single",
+        1,
+        "server/a",
+    )
+    assert len(space(tmp_path, singles=True).compose("two", lambda what, among: among[0]).jury.seats) == 2
+    largest = space(tmp_path).largest("debate").jury
+    assert (largest.protocol, len(largest.seats)) == ("debate", 3)
+    assert {seat.model for seat in largest.seats} == {"server/a", "server/b"}
+    presided = space(tmp_path, orchestrators=(B,)).compose("two", lambda what, among: among[min(1, len(among) - 1)])  # fmt: skip
+    assert presided.jury.orchestrator.model == "server/b"

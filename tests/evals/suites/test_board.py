@@ -10,13 +10,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import venire
-from scipy.stats import ttest_1samp, ttest_ind
+from scipy.stats import norm, t, ttest_1samp, ttest_ind
 from shared_data import shared_file
 
 from venire import VenireError
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
-from venire.evals.suites.board import Board, board, board_effect, rank_intervals, scenario_effect
+from venire.evals.suites.board import (
+    Board,
+    DetectableEffect,
+    _mean_rates,
+    _moderated_errors,
+    _resampled_means,
+    _small_sample_factor,
+    board,
+    board_effect,
+    rank_intervals,
+    scenario_effect,
+    scenario_win_rates,
+)
 from venire.evals.suites.differences import MACRO, SystemDifference, macro_leader, system_differences
 from venire.evals.suites.score_table import load_scores
 from venire.evals.suites.suite_tables import board_sentences
@@ -364,3 +376,66 @@ def test_the_leader_is_ahead_of_every_other_and_not_of_some() -> None:
     assert ahead(("a", "b", 0.2, 0.01), ("a", "c", 0.1, 0.2), ("b", "c", 0.3, 0.01)) is None
     assert ahead(("a", "b", 0.2, 0.01), ("a", "c", -0.1, 0.01), ("b", "c", 0.3, 0.01)) is None
     assert ahead() is None
+
+
+def test_a_missing_rate_is_in_no_mean_of_resampled_scenarios() -> None:
+    rates = np.array([[1.0, np.nan, 0.5], [0.0, 0.4, np.nan]])
+    counts = np.array([[1.0, 1, 1], [2, 5, 1], [0, 3, 0]])
+    expected = [[0.75, 0.2], [2.5 / 3, 2 / 7], [np.nan, 0.4]]
+
+    assert _mean_rates(rates, counts) == pytest.approx(np.array(expected), nan_ok=True)
+    assert _mean_rates(np.repeat(rates[None], 3, axis=0), counts) == pytest.approx(np.array(expected), nan_ok=True)  # fmt: skip
+
+
+def test_cases_are_resampled_for_all_systems_at_once_and_a_missing_score_is_in_no_mean() -> None:
+    cases = np.array([[0.0, 0.25], [1.0, np.nan], [0.5, 0.75]])
+    found = _resampled_means(cases, 4000, np.random.default_rng(0))
+
+    assert found.shape == (4000, 2) and found[:, 0].mean() == pytest.approx(0.5, abs=0.02)
+    # The error of a mean of three, and of two of three: neither is that of the spread itself.
+    assert found[:, 0].std() == pytest.approx(np.sqrt(1 / 6 / 3), abs=0.01)
+    assert np.nanmin(found[:, 1]) == 0.25 and np.nanmax(found[:, 1]) == 0.75
+    both = cases[:, [0, 0]]
+    assert (np.diff(_resampled_means(both, 50, np.random.default_rng(1))) == 0).all()
+
+
+def test_errors_of_differences_are_drawn_to_the_mean_of_all_with_eight_degrees() -> None:
+    noise = np.zeros((2, 3, 3))
+    for (a, b), spread in {(0, 1): 1.0, (0, 2): 2.0, (1, 2): 3.0}.items():
+        noise[:, a, b] = noise[:, b, a] = [spread, -spread]
+    variances = np.array([1.0, 4.0, 9.0]) * 7 / 6
+    found = _moderated_errors(noise, 7)
+
+    assert found[[0, 0, 1], [1, 2, 2]] == pytest.approx(np.sqrt((6 * variances + 8 * variances.mean()) / 14))
+    assert _small_sample_factor(10, 3, 0.95) == pytest.approx(
+        t.ppf(1 - 0.05 / 6, 10) / norm.ppf(1 - 0.05 / 6)
+    )
+
+
+def test_who_is_better_everywhere_is_first_and_who_is_worse_everywhere_is_last(tmp_path: Path) -> None:
+    found = board(load_scores(wide(tmp_path, {f"s{n}": [0.5, 0.9, 0.1] for n in range(6)})))
+    assert (found.rank_leader, found.leader) == ("b", "b")
+    assert [(each.system, each.win_rate, each.macro, each.sd, each.win_sd) for each in found.standings] == [("b", 1.0, pytest.approx(0.9), pytest.approx(0), 0.0), ("a", 0.5, 0.5, 0.0, 0.5), ("c", 0.0, pytest.approx(0.1), pytest.approx(0), 0.0)]  # fmt: skip
+    scores = np.array([[0.9] * 6, [0.5] * 6, [0.1] * 6])
+    ranks = rank_intervals(scores, [None] * 6, "half", Draws(0, 100))
+    assert ranks == [(1, 1), (2, 2), (3, 3)]
+    assert rank_intervals(scores[:, :4], [None] * 4, "half", Draws(0, 100)) == [(1, 3)] * 3
+    assert len(set(rank_intervals(scores[:, :5], [None] * 5, "half", Draws(0, 100)))) == 3
+    assert rank_intervals(np.full((3, 6), 0.5), [None] * 6, "half", Draws(0, 100)) == [(1, 3)] * 3
+
+
+@pytest.mark.parametrize(("ties", "tied"), [("half", 0.5), ("strict", 0.0), ("wins", 1.0)])
+def test_a_win_rate_is_the_share_of_the_others_that_have_a_score(ties: str, tied: float) -> None:
+    scores = np.array([[0.9, 0.5, np.nan], [0.4, 0.5, 0.2], [0.1, np.nan, np.nan]])
+    expected = [[1.0, tied, np.nan], [0.5, tied, np.nan], [0.0, np.nan, np.nan]]
+    assert scenario_win_rates(scores, ties) == pytest.approx(np.array(expected), nan_ok=True)  # type: ignore[arg-type]
+
+
+def test_the_effect_on_an_average_is_that_of_independent_scenarios() -> None:
+    one, two = (DetectableEffect(0.0, 0.0, pairs, n) for pairs, n in (({("a", "b"): 0.3, ("a", "c"): 0.1}, 20), ({("a", "b"): 0.4}, 30)))  # fmt: skip
+    found = board_effect({"one": one, "two": two})
+
+    assert found is not None and found.pairs == {("a", "b"): pytest.approx(0.25)} and found.n == 50
+    assert (found.mean, found.cases_needed(0.125)) == (pytest.approx(0.25), 200) and math.isnan(found.sd)
+    assert board_effect({}) is None
+    assert board_effect({"one": one, "none": DetectableEffect(0.0, 0.0, {("b", "c"): 0.1}, 5)}) is None
