@@ -67,6 +67,7 @@ def test_a_column_with_one_value_or_no_direction_is_skipped_and_said(tmp_path: P
 
     assert set(found.skipped) == {"lone", "size"}
     assert rates(found) == {"a": 0.0, "b": 0.5, "c": 1.0}
+    assert {each.system: each.macro for each in found.standings} == pytest.approx({"a": (0.1 + 0.9) / 2, "b": 0.2, "c": 0.3})  # fmt: skip
     shown = venire("suite", "table", str(scores), "--columns", str(columns), cwd=tmp_path).stdout
     assert "lone is not compared: one system has a score" in shown
     assert "size is not compared: no direction (higher or lower is better) is given" in shown

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,22 @@ from shared_data import shared_file
 from venire import VenireError
 from venire.agents.cost import Price
 from venire.evals.statistics.draws import Draws
+from venire.evals.suites.board import board
 from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_with_people
+from venire.evals.suites.gold import gold_filter, gold_json
 from venire.evals.suites.helm_runs import load_helm, statistic_mean
 from venire.evals.suites.outputs import RecordedOutput, load_recorded
 from venire.evals.suites.scenario import LIBRARY, PromptTemplate, load_scenario, load_scenario_cases
+from venire.evals.suites.score_table import ScenarioColumn, ScoreTable
 from venire.evals.suites.scored_systems import scored_scenario
 from venire.evals.suites.suite import arm_name, load_suite
-from venire.evals.suites.suite_cost import dominated_by, load_price_list, load_token_costs, token_cost
+from venire.evals.suites.suite_cost import (
+    dominated_by,
+    load_price_list,
+    load_token_costs,
+    token_cost,
+    total_cost,
+)
 from venire.evals.suites.suite_report import suite_json
 from venire.evals.suites.suite_results import suite_results
 from venire.evals.suites.taxonomy import load_listings, load_survey, load_taxonomy, taxonomy_coverage
@@ -165,6 +176,64 @@ def test_costs_are_exact_to_the_cent_and_unknown_prices_stay_unknown(tmp_path: P
     assert found["a"].generation.upper_usd == 22.5 and found["b"].total.usd is None
     worth = {"a": 0.5, "b": 0.9, "c": 0.5, "d": 0.4}
     assert dominated_by({"a": 1.0, "b": None, "c": 2.0, "d": 0.5}, worth) == {"c": "a"}
+    assert found["a"].total.calls == 1001 and found["a"].total.tokens == 4_500_000
+    total = total_cost([found["a"], found["a"]])
+    assert (total.generation.usd, total.jury.usd, total.total.usd) == (15.0, 6.0, 21.0)
+    assert total_cost(found.values()).total.usd is None
+
+
+@pytest.mark.parametrize(
+    ("costs", "worth", "by"),
+    [
+        ({"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.5}, {}),
+        ({"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.6}, {"a": "b"}),
+        ({"a": 2.0, "b": 1.0}, {"a": 0.6, "b": 0.5}, {}),
+        ({"a": 3.0, "b": 1.0, "c": 2.0}, {"a": 0.5, "b": 0.6, "c": 0.7}, {"a": "c"}),
+        ({"a": 3.0, "b": 1.0, "c": 2.0}, {"a": 0.5, "b": 0.7, "c": 0.7}, {"a": "b", "c": "b"}),
+        ({"a": 3.0, "b": 1.0}, {"a": math.nan, "b": 0.6}, {}),
+    ],
+)  # fmt: skip
+def test_a_system_is_dominated_by_the_best_that_is_no_dearer_and_no_worse(costs: dict[str, float], worth: dict[str, float], by: dict[str, str]) -> None:  # fmt: skip
+    assert dominated_by(costs, worth) == by
+
+
+def test_scores_are_compared_where_references_are_reasonable_and_where_they_are_not() -> None:
+    """Six cases of a scenario whose lower scores are better: three references are reasonable, two are not, one is undecided."""
+    scores = pd.DataFrame(
+        {"a": [0.0, 0.2, 0.4, 0.8, 1.0, 0.5], "b": [0.2, 0.4, 0.6, 0.2, 0.0, 0.5]}, index=[f"c{n}" for n in range(6)]
+    )  # fmt: skip
+    other = pd.DataFrame({"a": [0.9], "b": [0.1]})
+    columns = {"s": ScenarioColumn("s", direction="lower"), "o": ScenarioColumn("o")}
+    table = ScoreTable(pd.DataFrame({"s": scores.mean(), "o": other.mean()}), columns, {"s": scores})
+    results = SimpleNamespace(table=table, board=board(table))
+    found = gold_filter(results, {"s": {"c0": True, "c1": True, "c2": True, "c3": False, "c4": False}, "o": {"x": True}}, draws=Draws(0, 400))  # type: ignore[arg-type]  # fmt: skip
+    (gold,) = found.scenarios
+
+    assert (gold.reasonable, gold.unreasonable, gold.undecided) == (3, 2, 1)
+    assert (gold.kept_mean, gold.other_mean) == (pytest.approx(1 - 0.3), pytest.approx(1 - 0.5))
+    assert gold.systems == {"a": pytest.approx((0.8, 0.1)), "b": pytest.approx((0.6, 0.9))}
+    assert gold.difference.value == pytest.approx(0.2) and gold.difference.n == 5
+    # By case the means are 0.9, 0.7, 0.5 and 0.5, 0.5: all that varies is the first side.
+    assert (gold.difference.low, gold.difference.high) == pytest.approx((0.0, 0.4), abs=0.07)
+    # With every case b is better on s; where references are reasonable a is.
+    assert dict(found.before) == {"a": 0.5, "b": 0.5} and found.after == (("a", 1.0), ("b", 0.0))
+    assert "o: there are no scores for single cases" in found.notes[0]
+    document = gold_json(found)
+    told = document["scenarios"]["s"]
+    assert (told["mean_reasonable"], told["mean_unreasonable"], told["difference"]["value"]) == (gold.kept_mean, gold.other_mean, gold.difference.value)  # fmt: skip
+    assert told["systems"]["b"] == {"reasonable": gold.systems["b"][0], "unreasonable": gold.systems["b"][1]}
+    assert document["ranking"]["reasonable"][0] == {"system": "a", "win_rate": 1.0}
+
+
+@pytest.mark.parametrize(("reasonable", "note"), [({"c0": True}, "no reference is unreasonable"), ({"c0": False}, "no reference is reasonable"), ({"c0": True, "c1": False}, "no interval")])  # fmt: skip
+def test_without_two_cases_on_either_side_there_is_no_interval(
+    reasonable: dict[str, bool], note: str
+) -> None:
+    scores = pd.DataFrame({"a": [0.0, 1.0]}, index=["c0", "c1"])
+    table = ScoreTable(pd.DataFrame({"s": scores.mean()}), {"s": ScenarioColumn("s")}, {"s": scores})
+    (gold,) = gold_filter(SimpleNamespace(table=table, board=board(table)), {"s": reasonable}).scenarios  # type: ignore[arg-type]  # fmt: skip
+    assert note in gold.difference.note and math.isnan(gold.difference.low)
+    assert gold.difference.defined == (len(reasonable) == 2)
 
 
 def test_decimal_commas_make_no_count_of_tokens_tenfold(tmp_path: Path) -> None:
