@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import venire
-from juror_worlds import LIKERT, ONE_TO_FIVE, WORDS
+from juror_worlds import LIKERT, ONE_TO_FIVE
 
-from venire.evals.agreement.rater_agreement import agreement
-from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes, objective, scored_votes
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes, objective
 from venire.evals.ratings.question import Question
-from venire.evals.ratings.reference import codes
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.studies.attribute_choice import (
     ArmChoice,
@@ -26,49 +24,7 @@ from venire.evals.studies.attribute_choice import (
 from venire.evals.studies.candidates import Composition
 from venire.evals.studies.choices import Choices, Goal, Voters, _more_cases, _within_margin
 from venire.evals.studies.recorded_jurors import analyse
-from venire.rubrics.scale import CostMatrix, Scale
-
-COEFFICIENTS = {
-    "icc3k": "icc3k", "icc2": "icc2", "kappa_quadratic": "kappa_quadratic", "kappa": "kappa", "spearman": "spearman",
-    "kendall": "kendall", "alpha": "alpha_ordinal", "mae": "mae",
-}  # fmt: skip
-
-
-def two_raters(x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(
-        [(f"c{n}", rater, "a", value) for rater, values in (("x", x), ("y", y)) for n, value in enumerate(values)],
-        columns=["case", "rater", "attribute", "value"],
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("name", COEFFICIENTS)
-def test_an_objective_is_the_coefficient_of_its_name(name: str) -> None:
-    rng = np.random.default_rng(3)
-    x = rng.integers(1, 6, 40).astype(float)
-    y = np.clip(x + rng.integers(-1, 3, 40), 1, 5)
-    table = two_raters(x, y)
-    wanted = agreement(table, resamples=10, levels={"a": "ordinal"}).attributes["a"][COEFFICIENTS[name]].value
-
-    scale = AnswerScale.of(LIKERT)
-    alone = OBJECTIVES[name].value(x[None, :], y[None, :], scale)
-    gap = np.where(np.arange(41) == 40, np.nan, np.append(x, 0.0))
-    with_gap = OBJECTIVES[name].value(gap[None, :], np.append(y, 3.0)[None, :], scale)
-    many = OBJECTIVES[name].value(np.array([x, 6 - x]), np.broadcast_to(y, (2, 40)), scale)
-
-    assert [alone[0], with_gap[0], many[0]] == pytest.approx([wanted] * 3, abs=1e-9)
-
-
-def test_alpha_takes_the_scales_level() -> None:
-    rng = np.random.default_rng(4)
-    x = rng.integers(1, 4, 30).astype(float)
-    y = np.where(rng.random(30) < 0.7, x, rng.integers(1, 4, 30))
-    found = agreement(two_raters(x, y), resamples=10).attributes["a"]
-
-    nominal = OBJECTIVES["alpha"].value(x[None, :] - 1, y[None, :] - 1, AnswerScale.of(WORDS))
-    interval = OBJECTIVES["alpha"].value(x[None, :], y[None, :], AnswerScale.of(ONE_TO_FIVE))
-
-    assert nominal[0] == pytest.approx(found["alpha_nominal"].value, abs=1e-9)
-    assert interval[0] == pytest.approx(found["alpha_interval"].value, abs=1e-9)
+from venire.rubrics.scale import CostMatrix
 
 
 def test_weights_are_a_share_each_drawn_to_equal_ones() -> None:
@@ -112,22 +68,6 @@ def test_a_juror_that_opposes_people_has_no_weight() -> None:
     weights = ordering_weights(votes, truth, np.zeros(100, dtype=np.int64), ridge=0.1, ranked=True)
 
     assert weights.tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize("scale", [LIKERT, WORDS])
-def test_a_jury_with_one_seat_more_answers_as_its_weights_say(scale: Scale) -> None:
-    rng = np.random.default_rng(6)
-    votes = rng.integers(0, 3, (50, 5)).astype(float)
-    votes[rng.random(votes.shape) < 0.1] = np.nan
-    seen = ScoredVotes(
-        votes, votes[:, 0], np.zeros(50, dtype=np.int64), np.arange(50), (AnswerScale.of(scale),)
-    )
-    seats = np.array([0, 1, 0, 2.1, 0])
-
-    grown = seen.answers_with_a_seat(seats, np.array([0, 1, 4]), 0.9)
-    weighed = seen.answers(seats + 0.9 * np.eye(5)[[0, 1, 4]])
-
-    assert np.allclose(grown, weighed, equal_nan=True, atol=1e-12)
 
 
 def test_a_jury_by_steps_gives_a_seat_again_where_that_helps() -> None:
@@ -303,52 +243,6 @@ def test_a_study_file_names_its_objective_and_costs_need_a_matrix(tmp_path: Path
     assert bad.returncode == 2 and "objective: costs needs a rubric with costs" in bad.stderr
 
 
-def test_costs_choose_the_judge_whose_mistakes_are_cheap() -> None:
-    """Two judges are right as often; one misses what is dear to miss, the other raises false alarms."""
-    rng = np.random.default_rng(2)
-    truth = np.repeat([0, 1], 60)
-    missing = np.where((truth == 1) & (rng.random(120) < 0.4), 0, truth)
-    alarmed = np.where((truth == 0) & (rng.random(120) < 0.4), 1, truth)
-    scale = Scale(
-        level="binary",
-        anchors={0: "no", 1: "yes"},
-        costs=CostMatrix.model_validate({0: {0: 0, 1: -1}, 1: {0: -10, 1: 0}, "abstention": -3}),
-    )
-    answers = AnswerScale.of(scale)
-    rows = np.vstack([missing, alarmed, np.full(120, np.nan)]).astype(float)
-    every = np.broadcast_to(truth.astype(float), rows.shape)
-
-    worth = objective("costs").score(rows, every, answers)
-    kappa = objective("kappa").score(rows[:2], every[:2], answers)
-
-    assert abs(kappa[0] - kappa[1]) < 0.15 and worth[1] > worth[0] + 1
-    assert worth[2] == pytest.approx(-3)
-    votes = scored_votes(rows[:2].T, truth.astype(float), ["a"] * 120, np.arange(120), {"a": answers})
-    assert set(votes.constant(objective("costs"))) == {1.0}
-
-
-def test_words_earn_what_their_costs_say_whatever_their_place_in_the_alphabet() -> None:
-    costs = {"yes": {"yes": 1, "no": -10, "maybe": 0}, "no": {"yes": -1, "no": 1, "maybe": 0}, "maybe": {"yes": 0, "no": 0, "maybe": 1}, "abstention": -3}  # fmt: skip
-    scale = Scale(
-        level="nominal",
-        anchors={word: word for word in ("yes", "no", "maybe")},
-        costs=CostMatrix.model_validate(costs),
-    )
-    table = pd.DataFrame(
-        {
-            "attribute": "a",
-            "value": ["yes", "no", "maybe", "no", "yes"],
-            "truth": ["yes", "no", "maybe", "yes", "no"],
-        }
-    )
-    questions = {"a": Question(scale, "high")}
-    said, right = (
-        codes(table.assign(value=table[name]), questions).to_numpy(float) for name in ("value", "truth")
-    )
-    worth = objective("costs").score(said[None], right[None], AnswerScale.of(scale))
-    assert worth[0] == pytest.approx((1 + 1 + 1 - 10 - 1) / 5)
-
-
 def test_no_interval_of_a_choice_goes_beyond_what_its_objective_can_be() -> None:
     judged, people = recorded(np.random.default_rng(8), n=24)
     for name in ("icc3k", "mae"):
@@ -477,17 +371,3 @@ def test_the_table_of_choices_has_the_numbers_of_its_arms() -> None:
     measures = choices.measures
     assert measures["arm"].tolist() == ["chosen", "best jury", "best single judge"]
     assert measures["spearman"].tolist() == measures["objective"].tolist() == [0.6, 0.8, 0.7]
-
-
-def test_the_mean_over_attributes_is_of_those_on_which_the_objective_is_defined() -> None:
-    """On the second attribute people always say the same, so that nothing can be ranked there."""
-    rng = np.random.default_rng(9)
-    truth = np.concatenate([rng.normal(size=12), np.full(8, 2.0)])
-    votes = truth[:, None] + rng.normal(size=(20, 2))
-    seen = ScoredVotes(votes, truth, np.repeat([0, 1], [12, 8]), np.arange(20), (AnswerScale.of(ONE_TO_FIVE),) * 2)  # fmt: skip
-    spearman = [pd.Series(column[:12]).corr(pd.Series(truth[:12]), method="spearman") for column in votes.T]
-
-    assert seen.scores(votes.T, OBJECTIVES["spearman"]) == pytest.approx(spearman)
-    errors = np.abs(votes - truth[:, None])
-    both = -(errors[:12].mean(axis=0) + errors[12:].mean(axis=0)) / 2
-    assert seen.scores(votes.T, OBJECTIVES["mae"]) == pytest.approx(both)
