@@ -16,7 +16,15 @@ from venire.evals.comparison.arm_tables import (
     kappa_table,
     numeric_pairs,
 )
-from venire.evals.comparison.effects import BETWEEN, PAIRED, _differences, _predictors, effects, strata_table
+from venire.evals.comparison.effects import (
+    BETWEEN,
+    PAIRED,
+    _differences,
+    _predictors,
+    effects,
+    strata_sentences,
+    strata_table,
+)
 from venire.evals.comparison.evaluators import evaluators_section
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.pooling import OVERALL
@@ -169,3 +177,20 @@ def test_every_evaluator_stands_against_people_in_points_with_high_as_good() -> 
     assert "jury" not in set(pairs["first"]) | set(pairs["second"]), "a jury is its jurors"
     both = pairs[(pairs["first"] == x) & (pairs["second"] == y) & (pairs["attribute"] == "safe")].iloc[0]
     assert both["spearman"] == pytest.approx(-1) and both["n"] == 30
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_said_of_a_stratum_has_the_direction_of_its_difference(sign: int) -> None:
+    p = {f"{prefix}p_holm": 0.01 for prefix in ("", "offset_", "score_", "people_")}
+    gaps = {"difference": sign * 0.4, "offset_difference": sign * 0.3, "score_difference": sign * 0.2, "people_difference": -sign * 0.1}  # fmt: skip
+    row = {"arm": "a", "column": "ward", "level": "x", "cases": 7, "mae": 0.9, "test": PAIRED, **p, **gaps}
+    calm = row | {"level": "y"} | dict.fromkeys(p, 0.05)
+    (told,) = strata_sentences(pd.DataFrame([row, calm]))
+
+    assert ("farther from people" in told) == ("more lenient" in told) == ("scores 0.20 points higher" in told) == (sign > 0)  # fmt: skip
+    assert ("nearer to people" in told) == ("harsher" in told) == ("people score 0.10 points higher" in told) == (sign < 0)  # fmt: skip
+    assert "0.90 on 7 cases" in told and "by 0.30 points" in told and "ward x" in told
+    (same,) = strata_sentences(pd.DataFrame([calm]))
+    assert "not shown to depend on ward" in same
+    (few,) = strata_sentences(pd.DataFrame([calm | dict.fromkeys(p, NAN)]))
+    assert "too few cases to test" in few

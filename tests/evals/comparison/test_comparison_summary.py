@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.comparison.comparison import compare_evidence
+from venire.evals.comparison.comparison import charged_unit, compare_evidence
 from venire.evals.comparison.comparison_report import comparison_figures, comparison_page
-from venire.evals.comparison.comparison_summary import comparison_summary
+from venire.evals.comparison.comparison_summary import comparison_first_page, comparison_summary
 from venire.evals.ratings.evidence import Evidence
+from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question
 from venire.rubrics.scale import Scale
 
@@ -50,8 +51,22 @@ def evidence(
 
 
 def test_the_answer_names_the_nearest_arm_and_says_that_it_is_no_chance():
-    found = comparison_summary(compare_evidence(evidence(60, {"jury": 0.1, "judge": 2.0}), resamples=199))
+    comparison = compare_evidence(evidence(60, {"jury": 0.1, "judge": 2.0}), resamples=199)
+    found = comparison_summary(comparison)
+    off = {arm: each[OVERALL]["mae"].value for arm, each in comparison.agreement.items()}
+    people = [value for arm, value in off.items() if comparison.kinds[arm] == "person"]
 
+    assert f"it is {off['jury']:.2f} points away" in found.answer and f"judge is {off['judge']:.2f} points" in found.answer  # fmt: skip
+    assert f"People are {min(people):.2f} to {max(people):.2f} points away" in found.answer
+    assert f"best score is {off[comparison.floor]:.2f} points" in found.answer
+    assert "at most 60 scores of each arm" in found.certainty
+    (first,) = comparison_first_page(comparison, "rest").tables.values()
+    rows = first.set_index("arm")
+    for arm in ("jury", "judge", "person 0", comparison.floor):
+        assert rows["mean abs error"][arm].startswith(f"{off[arm]:.2f}")
+    assert rows["ICC(3,k)"]["jury"].startswith(f"{comparison.agreement['jury'][OVERALL]['icc3k'].value:.2f}")
+    assert rows["seconds"].to_dict() == {"jury": "1.5", "judge": "1.5"} | {arm: "" for arm in rows.index if arm not in ("jury", "judge")}  # fmt: skip
+    assert rows["tokens per case"]["jury"] == f"{1 / 60:.4g}"
     assert found.question.startswith("Which comes closest to the scores that 3 people gave")
     assert found.answer.startswith("jury comes closest: on average it is 0.")
     assert (
@@ -96,3 +111,13 @@ def test_one_arm_and_one_person_make_a_page_too(people: int):
         < headings.index("What can be said")
     )
     assert page.count('<details class="chapter">') <= 6
+
+
+@pytest.mark.parametrize(
+    ("usd", "tokens", "unit"),
+    [([0.1, 0.0], [5, 5], "usd"), ([0.1, np.nan], [5, 0], "tokens"), ([0.0, 0.0], [0, 7], "tokens"), ([0.0, 0.0], [0, 0], "calls"), ([np.nan, 1.0], [np.nan, 7], "calls")],
+)  # fmt: skip
+def test_costs_are_in_dollars_only_where_every_price_is_known(
+    usd: list[float], tokens: list[float], unit: str
+):
+    assert charged_unit(pd.DataFrame({"usd": usd, "tokens": tokens, "calls": [3, 4]})) == unit
