@@ -9,9 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from venire.evals.comparison.deliberation import _difference, deliberation_section
+from venire.evals.comparison.deliberation import (
+    _difference,
+    _with_outcomes,
+    blind_advice,
+    deliberation_section,
+    effect_cells,
+    effects_in_short,
+)
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
 from venire.evals.ratings.question import Question
+from venire.evals.report.section import Section
 from venire.rubrics.scale import Scale
 
 QUESTIONS = {
@@ -171,3 +179,48 @@ def test_an_objective_that_is_a_mean_is_jackknifed_by_its_sums(name: str) -> Non
     assert by_sums.p == pytest.approx(anew.p, abs=1e-12)
     for end in ("value", "low", "high"):
         assert getattr(by_sums.difference, end) == pytest.approx(getattr(anew.difference, end), abs=1e-12)
+
+
+ROW = {
+    "arm": "a", "value": 0.1, "low": 0.05, "high": 0.15, "p": 0.001, "n": 90, "cases": 30, "margin": 0.02, "objective": "credit", "better": 1.0,
+    "final": 0.8, "blind": 0.7, "rule": "median", "unit": "tokens", "cost": 200.0, "blind_cost": 50.0, "saved": 0.75, "seconds_saved": 0.0, "method": "", "note": "",
+    **{f"{what}_{change}": 0 for what in ("verdicts", "votes") for change in ("wrong_to_right", "right_to_wrong", "p", "towards", "away")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome", "count_blind", "cell"),
+    [
+        ({}, "helped", False, "+0.10 [+0.05, +0.15] helped"),
+        ({"better": -1.0}, "harmed", True, "+0.10 [+0.05, +0.15] harmed"),
+        ({"value": -0.1, "low": -0.15, "high": -0.05}, "harmed", True, "-0.10 [-0.15, -0.05] harmed"),
+        ({"value": 0.01, "low": -0.01, "high": 0.02, "p": 0.4}, "no difference larger than the margin", True, "+0.01 [-0.01, +0.02] no difference"),
+        ({"value": 0.01, "low": -0.021, "high": 0.02, "p": 0.4}, "not shown", False, "+0.01 [-0.02, +0.02] not shown"),
+        ({"value": -0.01, "low": -0.03, "high": 0.01, "p": 0.4}, "not shown", True, "-0.01 [-0.03, +0.01] not shown"),
+        ({"value": 0.0, "low": np.nan, "high": np.nan, "p": 1.0, "cases": 200}, "no difference larger than the margin", True, "+0.00 no difference"),
+        ({"value": 0.0, "low": np.nan, "high": np.nan, "p": 1.0, "cases": 30}, "not shown", True, "+0.00 not shown"),
+        ({"value": np.nan, "low": np.nan, "high": np.nan, "p": np.nan}, "not shown", False, "unknown"),
+    ],
+)  # fmt: skip
+def test_what_deliberation_did_follows_from_the_interval_and_the_margin(
+    changed: dict[str, float], outcome: str, count_blind: bool, cell: str
+) -> None:
+    table = _with_outcomes([ROW | changed])
+    section = Section("deliberation", "", (), {"effects": table})
+
+    assert (table["outcome"][0], table["count_blind"][0]) == (outcome, count_blind)
+    assert effect_cells(section) == {"a": cell}
+    advice = blind_advice(table)
+    assert bool(advice) == count_blind and all("saves 75% of the tokens (50 instead of 200 per case)." in each for each in advice)  # fmt: skip
+    short = effects_in_short(section)
+    assert ("count the blind ballots" in short) == (count_blind and outcome != "not shown")
+    assert ("is unknown" in short) == (cell == "unknown")
+
+
+def test_p_is_corrected_over_the_rows_and_arms_are_named_by_what_deliberation_did_to_them() -> None:
+    rows = [ROW | {"arm": name, "p": p, "value": value} for name, p, value in (("a", 0.03, 0.1), ("b", 0.02, -0.1), ("c", 0.01, -0.1), ("d", np.nan, np.nan))]  # fmt: skip
+    table = _with_outcomes(rows)
+    short = effects_in_short(Section("deliberation", "", (), {"effects": table}))
+
+    assert table["p_holm"].tolist() == pytest.approx([0.04, 0.04, 0.03, np.nan], nan_ok=True)
+    assert "harmed b, c, helped a; count the blind ballots" in short and "on d is unknown" in short

@@ -28,10 +28,16 @@ def told(**cells: object) -> str:
     return sentences(pd.DataFrame([contrast(**cells), other]))[0]
 
 
-def test_a_difference_is_claimed_where_interval_and_corrected_p_both_say_so():
-    assert told().startswith(
-        "jury agrees better with people than judge: difference in mean absolute error -0.20"
-    )
+@pytest.mark.parametrize(
+    ("measure", "value", "said"),
+    [("absolute error", -0.2, "better"), ("absolute error", 0.2, "worse"), ("icc3k", 0.2, "better"), ("icc3k", -0.2, "worse")],
+)  # fmt: skip
+def test_a_difference_is_claimed_where_interval_and_corrected_p_both_say_so(
+    measure: str, value: float, said: str
+):
+    found = told(measure=measure, value=value, low=value - 0.1, high=value + 0.1)
+    assert found.startswith(f"jury agrees {said} with people than judge: difference in")
+    assert f"{value:+.2f} (95% interval {value - 0.1:+.2f} to {value + 0.1:+.2f}, n = 40 scores, p = 0.001, Holm-corrected p = 0.006)" in found  # fmt: skip
 
 
 def test_what_only_the_correction_forbids_is_said_to_be_so():
