@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -28,25 +29,34 @@ from juror_worlds import (
 from scipy import stats
 
 from venire import Jury, VenireError
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
 from venire.evals.ratings.folds import folds, held_values
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.reference import reference
 from venire.evals.report.html import svg
+from venire.evals.statistics.estimate import Estimate
+from venire.evals.statistics.proportion import wilson
 from venire.evals.studies import jury_search as searching
 from venire.evals.studies.candidates import DIFFERENCE, Composition, pareto
 from venire.evals.studies.deliberated_arms import weigh
 from venire.evals.studies.judgements import arm_credits
 from venire.evals.studies.juror_pool import Pool, pool_of
 from venire.evals.studies.juror_tables import (
+    Shares,
+    _with_sampling,
     effective_jurors,
+    error_correlations,
     exact_shapley,
+    growth,
     juror_errors,
+    jurors_table,
     leave_one_out,
     position_bias,
     sampled_shapley,
 )
 from venire.evals.studies.jury_search import VoteCounter, best_juries, sizes_of
 from venire.evals.studies.paired_means import (
+    HeldObjective,
     by_cluster,
     cases_for,
     detectable,
@@ -637,3 +647,85 @@ def test_leave_one_out_is_the_pool_less_the_pool_without_and_of_equal_juries_the
     assert best_juries(replace(alike, cost=np.array([1.0, 3.0, 0.5])), (1,)).tolist() == [
         [True, False, False]
     ]
+
+
+@pytest.mark.parametrize("widening", [1.0, 1.5])
+@pytest.mark.parametrize("a_group", [1, 3])
+def test_a_mean_difference_is_students_t_of_whole_groups(widening: float, a_group: int) -> None:
+    """Even values have no heavy tails: the degrees of freedom are one less than the groups."""
+    values = np.linspace(-0.3, 0.5, 36)[np.random.default_rng(0).permutation(36)]
+    cluster = np.arange(36) // a_group
+    means = values.reshape(-1, a_group).mean(axis=1)
+    with_gap = np.append(values, np.nan)
+    found = mean_difference(with_gap, np.append(cluster, 0), method="m", widening=widening)
+    error, free = widening * stats.sem(means), len(means) - 1
+
+    assert (found.difference.value, found.difference.se, found.difference.n) == (pytest.approx(values.mean()), pytest.approx(error), 36)  # fmt: skip
+    assert found.p == pytest.approx(2 * stats.t.sf(values.mean() / error, free))
+    assert (found.difference.low, found.difference.high) == pytest.approx(stats.t.interval(0.95, free, values.mean(), error))  # fmt: skip
+    credits = (values + 0.3) / 0.9
+    alone = mean_credit_estimate(credits, cluster, method="m", widening=widening)
+    share, size = credits.mean(), credits.mean() * (1 - credits.mean()) / (error / 0.9) ** 2
+    assert (alone.low, alone.high) == pytest.approx(wilson(share, size, 0.95, free))
+    few = mean_difference(values[: 6 * a_group], cluster[: 6 * a_group], method="m")
+    assert np.isnan(few.p) and np.isnan(few.difference.low) and few.difference.defined
+    assert not np.isnan(mean_difference(values[: 7 * a_group], cluster[: 7 * a_group], method="m").p)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("mae", -1), ("credit", 1), ("spearman", 1)])
+def test_an_objective_of_held_out_questions_is_jackknifed_over_groups_with_high_as_good(
+    name: str, sign: int
+) -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(1, 6, 40).astype(float)
+    near, far = (np.clip(truth + rng.normal(0, sd, 40), 1, 5) for sd in (0.3, 2.0))
+    scale, cluster, held = AnswerScale.of(LIKERT), np.arange(40) // 2, np.arange(10, 40)
+    votes = scored_votes(np.column_stack([near, far]), truth, ["a"] * 40, cluster, {"a": scale})
+    measure = HeldObjective(votes, held, OBJECTIVES[name])
+
+    def value(answers: np.ndarray, kept: np.ndarray) -> float:
+        return float(OBJECTIVES[name].value(answers[kept][None], truth[kept][None], scale)[0])
+
+    assert measure.scores(near[None, :5], np.arange(5))[0] == pytest.approx(sign * value(near, np.arange(5)))
+    one = measure.estimate(near[held], method="m")
+    assert one.value == pytest.approx(value(near, held)) and one.low < one.value < one.high
+    gap = measure.difference(near[held], far[held], method="m")
+    assert gap.difference.value == pytest.approx(sign * (value(near, held) - value(far, held))) and gap.difference.value > 0  # fmt: skip
+    left_out = [value(near, kept) - value(far, kept) for group in range(5, 20) if len(kept := held[cluster[held] != group])]  # fmt: skip
+    assert gap.difference.se == pytest.approx(np.sqrt(14 / 15 * ((left_out - np.mean(left_out)) ** 2).sum()))
+
+
+def test_an_interval_is_wider_by_the_error_of_having_drawn_orders() -> None:
+    found = _with_sampling(Estimate(0.5, 0.2, 0.9, 10, ""), 0.3 / 1.96)
+    assert (found.low, found.high) == pytest.approx((0.5 - np.hypot(0.3, 0.3), 0.5 + 0.5))
+
+
+def test_the_table_of_jurors_has_each_ones_own_numbers_and_those_who_add_most_come_first() -> None:
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 2, 30).astype(float)
+    votes = {"poor": np.where(rng.random(30) < 0.4, truth, 1 - truth), "good": truth.copy(), "fair": np.where(rng.random(30) < 0.8, truth, 1 - truth)}  # fmt: skip
+    votes["fair"][:6] = np.nan
+    three = replace(pool(votes, truth), cost=np.array([3.0, 1.0, 2.0]))
+    counter = VoteCounter(three)
+    names = list(three.jurors)
+    shares = Shares(np.array([np.full(30, {"poor": -0.1, "good": 0.4, "fair": 0.2}[name]) + np.linspace(-0.05, 0.05, 30) for name in names]), np.zeros(3), 0)  # fmt: skip
+    chosen = SimpleNamespace(seated=np.array([name == "good" for name in names]), sizes=(1, 3), by_size=[np.ones(30), np.zeros(30)], rows=np.arange(30))  # fmt: skip
+    table = jurors_table(counter, shares, chosen)  # type: ignore[arg-type]
+    rows = table.set_index("juror")
+
+    assert table["juror"].tolist() == ["good", "fair", "poor"]
+    assert rows["shapley"].to_dict() == pytest.approx({"good": 0.4, "fair": 0.2, "poor": -0.1})
+    assert rows["answered"].to_dict() == pytest.approx({"good": 1, "fair": 0.8, "poor": 1})
+    assert rows["score"].to_dict() == pytest.approx({name: (votes[name] == truth).mean() for name in votes})
+    assert rows["cost"].to_dict() == dict(zip(names, three.cost, strict=True)) and rows["in_jury"]["good"] and not rows["in_jury"]["fair"]  # fmt: skip
+    without = leave_one_out(counter).mean(axis=1)
+    assert rows["leave_one_out"].to_dict() == pytest.approx(dict(zip(names, without, strict=True)))
+    sizes = growth(counter, chosen, widening=1.0, rng=rng).set_index(["how", "size"])  # type: ignore[arg-type]
+    alone = sorted((votes[name] == truth).mean() for name in votes)
+    random = sizes.loc[("random", 1)]
+    assert (random["score"], random["juries"]) == (pytest.approx(np.mean(alone)), 3)
+    assert (random["weakest"], random["strongest"]) == pytest.approx(tuple(np.quantile(alone, [0.05, 0.95])))
+    assert sizes.loc[("chosen", 1), "score"] == 1 and sizes.loc[("chosen", 3), "score"] == 0
+    errors = pd.DataFrame({name: (votes[name] != truth).astype(float) for name in names})
+    for row in error_correlations(three).to_dict("records"):
+        assert row["correlation"] == pytest.approx(errors[row["first"]].corr(errors[row["second"]]), nan_ok=True)  # fmt: skip
