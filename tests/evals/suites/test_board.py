@@ -31,7 +31,16 @@ from venire.evals.suites.board import (
 )
 from venire.evals.suites.differences import MACRO, SystemDifference, macro_leader, system_differences
 from venire.evals.suites.score_table import load_scores
-from venire.evals.suites.suite_tables import board_sentences
+from venire.evals.suites.suite_cost import SystemCost, TokenCost
+from venire.evals.suites.suite_tables import (
+    board_json,
+    board_page,
+    board_sentences,
+    board_tables,
+    cost_sentences,
+    costs_table,
+    differences_table,
+)
 
 HELM = {"one": [1, 2, 3, 4, 5], "two": [3, 1, 2, 5, 4]}
 
@@ -440,3 +449,51 @@ def test_the_effect_on_an_average_is_that_of_independent_scenarios() -> None:
     assert (found.mean, found.cases_needed(0.125)) == (pytest.approx(0.25), 200) and math.isnan(found.sd)
     assert board_effect({}) is None
     assert board_effect({"one": one, "none": DetectableEffect(0.0, 0.0, {("b", "c"): 0.1}, 5)}) is None
+
+
+def cells(table: object) -> list[tuple[str, ...]]:
+    return list(zip(*([str(cell) for cell in column.cells] for column in table.columns), strict=True))  # type: ignore[attr-defined]  # fmt: skip
+
+
+def test_terminal_page_table_and_document_have_the_boards_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = [f"{system},{scenario},c{case},{min(1, max(0, rng.normal(mean, 0.2))):.3f}" for scenario in ("one", "two") for system, mean in (("a", 0.7), ("b", 0.4), ("c", 0.38)) for case in range(12)]  # fmt: skip
+    scores = written(tmp_path, "\n".join(["system,scenario,case,score", *rows, "a,lone,c1,0.5"]))
+    columns = written(tmp_path, "scenario,category,direction\none,notes,higher\ntwo,speech,lower\n", "columns.csv")  # fmt: skip
+    found = board(load_scores(scores, columns))
+    costs = {"a": SystemCost(TokenCost(1, 10, 5, 3.0, 4.0), TokenCost(1, 1, 1, 0.5, 0.5)), "b": SystemCost(TokenCost(1, 1, 1, 1234.5, 2000.0)), "c": SystemCost(TokenCost(1, 1, 1, None, None))}  # fmt: skip
+    document = board_json("here", found, costs)
+    systems, categories, effects, differences = map(cells, board_tables(found))
+    page = board_page(found, "s", ()).tables
+
+    by_name = {each.system: each for each in found.standings}
+    assert [row[0] for row in systems] == [row[0] for row in categories] == page["systems"]["system"].tolist() == list(document["systems"]) == list(by_name)  # fmt: skip
+    for row, means in zip(systems, categories, strict=True):
+        each, told = by_name[row[0]], document["systems"][row[0]]
+        assert row[1:5] == tuple(
+            f"{value:.4f}" for value in (each.win_rate, each.win_sd, each.macro, each.sd)
+        )
+        assert [told[name] for name in ("win_rate", "win_sd", "macro", "sd", "scenarios")] == [each.win_rate, each.win_sd, each.macro, each.sd, each.scenarios]  # fmt: skip
+        assert (tuple(told["rank"]), row[6]) == (each.rank, str(each.scenarios))
+        assert told["complete"] == {"win_rate": each.complete_win_rate, "macro": each.complete_macro}
+        assert means[1:] == tuple(f"{told['categories'][name]:.4f}" for name in ("notes", "speech"))
+        assert told["usd"] == costs[row[0]].total.usd
+    assert document["skipped"].keys() == {"lone"} and document["complete_scenarios"] == 2
+    for name, cases, mde, *needed in effects[:2]:
+        told = document["scenarios"][name]
+        assert (int(cases), told["n"]) == (12, 12) and mde == f"{told['mde']:.4f} +- {told['mde_sd']:.4f}"
+        assert [number.replace(",", "") for number in needed] == [str(told["cases_needed"][at]) for at in ("0.05", "0.02")]  # fmt: skip
+        assert told["cases_needed"]["0.05"] == math.ceil(12 * (told["mde"] / 0.05) ** 2)
+        assert told["pairs"][0]["mde"] == found.effects[name].pairs[("a", "b")]
+    table = differences_table(found).to_dict("records")
+    for each, told, row in zip(found.differences, document["differences"], table, strict=True):
+        value = each.estimate
+        assert (told["value"], told["low"], told["high"], told["p"], told["p_holm"], told["ahead"]) == (value.value, value.low, value.high, value.p, each.p_holm, each.ahead)  # fmt: skip
+        assert (row["difference"], row["low"], row["high"], row["p_holm"], row["n"]) == (value.value, value.low, value.high, each.p_holm, value.n)  # fmt: skip
+    scenario, pair, gap, interval, p = differences[0]
+    first = next(each for each in found.differences if each.scenario == scenario)
+    assert (pair, gap, interval) == (f"{first.first} - {first.second}", f"{first.estimate.value:+.3f}", f"{first.estimate.low:.3f} to {first.estimate.high:.3f}")  # fmt: skip
+    assert p == (f"{first.p_holm:.3f}" if first.p_holm >= 0.0005 else "<0.001")
+    assert cells(costs_table(costs)) == [("a", "$3.00", "$0.50", "$3.50", "$4.50"), ("b", "$1,234.50", "$0.00", "$1,234.50", "$2,000.00"), ("c", "unknown", "$0.00", "unknown", "unknown")]  # fmt: skip
+    said = cost_sentences(found, costs)
+    assert "cost of c is unknown" in said[-1] and ("b is dominated: a" in said[0]) == (by_name["a"].win_rate >= by_name["b"].win_rate)  # fmt: skip
