@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venire import VenireError
+from venire.agents.cost import Price
 from venire.evals.statistics.proportion import wilson
 from venire.evals.suites.scenario import Scenario, ScenarioCase
+from venire.evals.suites.score_table import load_scores
 from venire.evals.suites.scored_systems import (
     METHOD,
     Outputs,
@@ -26,6 +29,10 @@ from venire.evals.suites.scored_systems import (
     scored_scenario,
 )
 from venire.evals.suites.scorer import CaseScore, Scorer
+from venire.evals.suites.suite import System
+from venire.evals.suites.suite_results import _generation_cost, _macro_baselines, _score_table
+from venire.evals.suites.suite_run import SystemAnswer
+from venire.evals.suites.suite_tables import scored_json, scored_table, write_scores
 
 
 def scenario(**fields: Any) -> Scenario:
@@ -266,3 +273,73 @@ def test_half_of_the_outputs_may_be_of_no_case(tmp_path: Path) -> None:
     path = write(tmp_path, *({"case": n, "system": "a", "output": "y"} for n in "08"))
 
     assert load_outputs(path, scenario(), cases("yes")).unknown == ("8",)
+
+
+def test_scored_answers_are_written_told_and_read_back_as_the_same_scores(tmp_path: Path) -> None:
+    scores = {
+        "a": {"0": CaseScore("scored", 5.0, answer="yes"), "1": CaseScore("unparsed", why="unclear"), "2": CaseScore("hung"), "3": CaseScore("scored", 2.0)},
+        "b": {"0": CaseScore("scored", 3.0), "1": CaseScore("failed")},
+    }  # fmt: skip
+    found = scored_scenario(scenario(scale=[1, 5]), cases("yes", "no", "no", "no"), scores)
+    document = scored_json(found)
+    write_scores(found, tmp_path / "scores.csv")
+    read = load_scores(tmp_path / "scores.csv")
+
+    assert read.cases["mine"]["a"].dropna().to_dict() == {"0": 5.0, "1": 1.0, "3": 2.0}
+    assert read.cases["mine"]["b"].dropna().to_dict() == {"0": 3.0}
+    a, b = (document["systems"][name] for name in "ab")
+    assert (
+        a["score"]["value"] == pytest.approx(8 / 3) == read.means.loc["a", "mine"]
+        and b["score"]["value"] == 3
+    )
+    assert (a["parsed"], a["unparsed"], a["missing"], b["missing"]) == (3.5, 1, 0, 2)
+    assert [a["cases"][case]["score"] for case in "0123"] == [5.0, 1.0, None, 2.0] and a["cases"]["1"]["why"] == "unclear"  # fmt: skip
+    shown = {row[0]: row[1:] for row in zip(*(column.cells for column in scored_table(found).columns), strict=True)}  # fmt: skip
+    assert shown["a"][1:] == ("3.5000", "3", "1", "0", "0") and shown["a"][0].startswith("2.67")
+    assert shown["(constant)"][0] == f"{document['baseline']['constant']:.4f}"
+
+
+def test_a_suites_table_has_each_systems_mean_and_the_cases_that_count() -> None:
+    """A system that was not asked has no score, and cases that weigh unequally are not told one by one."""
+    one = scored_scenario(scenario(name="one"), cases("yes", "no"), {"a": {"0": CaseScore("scored", 1.0), "1": CaseScore("unparsed")}, "b": {"0": CaseScore("hung"), "1": CaseScore("scored", 1.0)}})  # fmt: skip
+    two = scored_scenario(scenario(name="two", scale=[1, 5]), cases("yes", "no"), {"a": {"0": CaseScore("scored", 2.0, 3.0), "1": CaseScore("scored", 4.0)}})  # fmt: skip
+    suite = SimpleNamespace(
+        systems=["b", "never", "a"], taxonomy=SimpleNamespace(category_name=lambda task: "notes")
+    )
+    found = _score_table(suite, [one, two])  # type: ignore[arg-type]
+
+    assert found.means.index.tolist() == ["b", "a"]
+    assert found.means["one"].to_dict() == {"b": 1.0, "a": 0.5}
+    assert math.isnan(found.means.loc["b", "two"]) and found.means.loc["a", "two"] == 2.5
+    assert list(found.cases) == ["one"] and found.cases["one"]["a"].to_dict() == {"0": 1.0, "1": 0.0}
+    assert found.cases["one"]["b"].dropna().to_dict() == {"1": 1.0}
+    column = found.columns["two"]
+    assert (column.category, column.direction, column.low, column.high) == ("notes", "higher", 1.0, 5.0)
+
+
+def test_the_baselines_of_a_suite_are_means_of_shares_of_each_scale() -> None:
+    def of(ends: tuple[float, float], constant: float) -> Any:
+        return SimpleNamespace(scenario=SimpleNamespace(ends=ends), baselines={"constant": constant, "random": math.nan})  # fmt: skip
+
+    found = _macro_baselines([of((0.0, 1.0), 0.5), of((1.0, 5.0), 4.0), of((0.0, 1.0), math.nan)])
+    assert found["constant"] == (0.5 + 0.75) / 2 and math.isnan(found["random"])
+
+
+def test_what_answers_cost_is_what_was_paid_or_their_tokens_at_the_price() -> None:
+    part = SimpleNamespace(name="mine", scenario=scenario(answer={"kind": "choice", "of": ["yes"], "max_tokens": 100}))  # fmt: skip
+    answers = {"0": SystemAnswer("x", prompt_tokens=1000, completion_tokens=10, usd=0.5, calls=1), "1": SystemAnswer("y", prompt_tokens=2000, completion_tokens=20, usd=0.25, calls=2), "2": SystemAnswer("", "timeout")}  # fmt: skip
+    price = Price(prompt=3.0, completion=15.0)
+    recorded = SimpleNamespace(asked=[], prices={"file": price})
+    known = {case: answers[case] for case in ("0", "1")}
+    found = _generation_cost(recorded, part, "file", known, None)  # type: ignore[arg-type]
+    assert found.usd == pytest.approx((3000 * 3 + 30 * 15) / 1e6) and found.upper_usd == pytest.approx((3000 * 3 + 200 * 15) / 1e6)  # fmt: skip
+    assert (found.calls, found.prompt, found.completion) == (2, 3000, 30)
+    assert _generation_cost(recorded, part, "file", answers, None).usd is None, (
+        "of one answer no tokens are known"
+    )  # type: ignore[arg-type]
+    assert _generation_cost(recorded, part, "other", known, None).usd is None  # type: ignore[arg-type]
+    model = System(model="server/m", base_url="http://127.0.0.1:9/v1")
+    asked = SimpleNamespace(asked=[model], prices={})
+    paid = _generation_cost(asked, part, model.title, answers, SimpleNamespace(of=lambda seat: price))  # type: ignore[arg-type]
+    assert (paid.calls, paid.usd, paid.prompt) == (2, 0.75, 3000), "an answer without a call cost nothing"
+    assert paid.upper_usd == found.upper_usd
