@@ -9,12 +9,18 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 from mixed_rubric import RUBRIC as MIXED
+from scipy import stats
 from written_transcripts import cast, transcript_of
 
 from venire import Jury, Rubric, Stop
 from venire.evals.inference.dstudy import (
     BallotTable,
     RepeatedVerdicts,
+    RunDStudy,
+    _repeats_sentence,
+    _shares_row,
+    dstudy_answer,
+    dstudy_json,
     study,
     variance_components,
     verdict_variances,
@@ -171,3 +177,65 @@ def test_designs_of_a_round_robin_and_of_too_little() -> None:
     assert "dependable" not in made.sentence and "10 cases, without an interval" in made.sentence
     alone = study(long(np.array([[1.0], [2.0]])), "x", "final")
     assert "at least two jurors must" in alone.sentence
+
+
+def test_sentence_table_and_document_have_the_studys_numbers_and_what_a_ballot_costs() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, (30, 1)) + rng.normal(0, 0.3, (1, 3)) + rng.normal(0, 0.6, (30, 3))
+    repeated = pd.concat([long(values), long(values + rng.normal(0, 0.2, values.shape)).assign(repeat=2)])
+    found = study(repeated, "clear", "final", 0.002)
+    of, designs = found.components, found.designs
+    section = dstudy_answer(RunDStudy("a", (found,), ("n",)))
+    document = dstudy_json("here", RunDStudy("a", (found,), ("n",)))["studies"][0]
+
+    crossed = designs[designs["design"] == "crossed"].set_index(["jurors", "repeats"])
+    assert (crossed.loc[(3, 1), "calls"], crossed.loc[(3, 1), "usd"]) == (3, pytest.approx(0.006))
+    robin = designs[designs["design"] == "round robin"]
+    assert (robin["usd"] == 0.002 * robin["repeats"]).all() and (robin["calls"] == robin["repeats"]).all()
+    for (jurors, repeats), row in crossed.iterrows():  # type: ignore[misc]
+        assert row["usd"] == pytest.approx(0.002 * jurors * repeats)
+        assert (row["relative"], row["absolute"]) == (
+            of.relative(jurors, repeats),
+            of.absolute(jurors, repeats),
+        )
+    (row,) = section.tables[""].to_dict("records")
+    shown = [row[name] for name in ("cases", "jurors", "case x juror", "repeats")]
+    assert shown == [f"{value:.4f}" for value in (of.case, of.juror, of.interaction, of.repeat)]
+    assert (row["relative"], row["absolute"]) == (f"{of.relative(3, 2):.3f}", f"{of.absolute(3, 2):.3f}")
+    assert document["components"] == {"case": of.case, "juror": of.juror, "interaction": of.interaction, "repeat": of.repeat}  # fmt: skip
+    assert (document["cases"], document["jurors"], document["repeats"]) == (30, 3, 2)
+    assert [each["usd"] for each in document["designs"]] == designs["usd"].tolist()
+    costs = section.tables["clear, final ballots"]
+    assert costs["cost per case"].tolist() == [f"${usd:.5f}" for usd in designs["usd"]]
+    enough = min(jurors for jurors, repeats in crossed.index if repeats == 1 and of.absolute(jurors) >= 0.8)
+    assert f"{enough} jurors would reach" in found.sentence and f"of {of.relative(3, 2):.3f} for the order" in found.sentence  # fmt: skip
+    assert set(study(repeated, "clear", "final").designs["usd"].isna()) == {True}
+
+
+def test_shares_of_variance_are_jackknifed_over_cases_and_say_whether_one_run_is_enough() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(0, 1, (12, 1)) + rng.normal(0, 0.3, (12, 3))
+    table = long(values).rename(columns={"juror": "repeat", "repeat": "juror"})
+    row = _shares_row(table, verdict_variances)
+    of = verdict_variances(table)
+
+    def share(rows: pd.DataFrame) -> float:
+        each = verdict_variances(rows)
+        return each["repeat"] / (each["case"] + each["repeat"])
+
+    assert (row["cases"], row["repeats"], row["case"], row["repeat"]) == (12, 3, of["case"], of["repeat"])
+    assert row["repeat_share"] == pytest.approx(share(table)) == pytest.approx(1 - row["case_share"])
+    left_out = [share(table[table["case"] != case]) for case in range(12)]
+    error = np.sqrt(11 / 12 * ((left_out - np.mean(left_out)) ** 2).sum())
+    assert row["repeat_low"] < row["repeat_share"] < row["repeat_high"]
+    reach = (min(row["repeat_high"], 1) - row["repeat_share"]) / error
+    assert stats.t.ppf(0.975, 11) <= reach + 1e-9 and math.isnan(row["seat"])
+    told = _repeats_sentence("a", "clear", row)
+    several = of["case"] / (of["case"] + of["repeat"] / 3)
+    assert (
+        "is enough" in told
+        and f"{1 - row['repeat_share']:.2f}" in told
+        and f"{several:.2f} with 3 runs" in told
+    )
+    noisy = _repeats_sentence("a", "clear", row | {"repeat_share": 0.5})
+    assert "is not enough" in noisy
