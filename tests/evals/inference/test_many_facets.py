@@ -11,8 +11,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from venire import Jury, VenireError
+from venire.evals.inference.facets import _turned_values, facets_answer, facets_json, facets_section
 from venire.evals.inference.fair_count import learn_severities
-from venire.evals.inference.many_facets import _Fit, many_facets
+from venire.evals.inference.many_facets import Facets, _Fit, many_facets
+from venire.evals.ratings.question import Question
 from venire.orchestration.counting.rule import Tally
 from venire.rubrics.scale import Scale, Value
 
@@ -199,3 +201,36 @@ def test_a_fair_count_is_the_fair_average_and_without_cases_enough_the_plain_mea
     assert "plain mean" in few(run[0]).why
     assert count(tally("c1", {"x": 3})).value is None, "a quorum comes first"
     assert count(tally("c0", {"x": "a", "y": "a"}, words, "tone")).value is None
+
+
+def told_facets() -> Facets:
+    raters = pd.DataFrame({"rater": ["mid", "hard", "soft"], "severity": [0.1, 0.9, -1.0], "se": [0.11, 0.22, 0.33], "infit": [1.0, 1.6, 0.4], "outfit": [1.0, 1.1, 0.9], "fair": [3.0, 2.0, 4.0], "n": [10, 20, 30], "mean": [3.1, 2.2, 4.3]})  # fmt: skip
+    attributes = pd.DataFrame({"attribute": ["a"], "difficulty": [0.0], "se": [0.1], "infit": [1.0], "outfit": [1.0], "n": [60]})  # fmt: skip
+    cases = pd.DataFrame({"case": ["y", "x"], "measure": [1.0, -1.0], "se": [0.5, 0.5], "fair": [4.0, 2.0], "infit": [1.0, 1.0], "outfit": [1.0, 1.0], "n": [3, 3], "mean": [4.0, 2.0]})  # fmt: skip
+    steps = pd.DataFrame({"attributes": ["a"], "category": [2.0], "threshold": [0.0]})
+    separation = {"separation of raters": 2.5, "reliability of raters": 0.86, "separation of cases": np.nan, "reliability of cases": 0.5}  # fmt: skip
+    return Facets(raters, attributes, cases, steps, 1.3, separation, "rating-scale", ("n",))
+
+
+def test_the_harshest_and_the_most_lenient_are_told_with_their_own_numbers() -> None:
+    found = told_facets()
+    section, document = facets_section(found), facets_json("here", found)
+    first, second, *misfits = section.sentences
+
+    assert first.startswith("hard is the harshest rater (severity +0.90 logits, SE 0.22)") and "score of 2.00. soft is the most lenient rater (severity -1.00 logits, SE 0.33)" in first  # fmt: skip
+    assert "2.5 times their standard error (reliability 0.86)" in second
+    assert [line.split("'s scores vary ")[0] + line.split(" than")[0].split()[-1] for line in misfits] == ["softless", "hardmore"]  # fmt: skip
+    shown = facets_answer(found).tables[""].set_index("rater")
+    assert shown.index.tolist() == ["soft", "mid", "hard"] and section.tables["cases"]["case"].tolist() == [
+        "x",
+        "y",
+    ]
+    assert shown.loc["hard"].tolist() == ["+0.90", "0.22", "1.60", "1.10", "2.00", "2.20", 20]
+    assert (document["spread_of_cases"], document["separation"]["separation of cases"]) == (1.3, None)
+
+
+def test_what_is_better_low_is_turned_so_that_harsh_is_harsh() -> None:
+    scale = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(2, 6)}})
+    asked = {"good": Question(scale, "high"), "risk": Question(scale, "low")}
+    table = pd.DataFrame({"attribute": ["good", "risk", "risk"], "value": [2, 2, 4]})
+    assert _turned_values(table, asked).tolist() == [2, 5, 3]

@@ -131,6 +131,8 @@ def test_costs_are_by_the_right_answer_first_and_what_nobody_rated_is_no_open_qu
 
     assert (found.of_case(first), found.of_case(second)) == (-3.0, 0.0)
     assert found.of_question("c0", "impact", None) == -4.0 and found.of_question("c0", "impact", first["impact"].model_copy(update={"value": 1.5})) == -3.0  # fmt: skip
+    paid = rewards(Reward(costs="impact", abstention=-7), rubric, people, None)
+    assert paid.of_question("c0", "impact", None) == -7.0 and (paid.of_case(first), paid.of_case(second)) == (-3.0, 0.0)  # fmt: skip
     assert (found.best, found.worst) == (3.0, -9.0) and (of_all.best, of_all.worst) == (1.0, 0.0)
     assert [of_all.open_questions(each) for each in (first, second, silent, unrated)] == [0, 0, 0, 0]
     assert of_all.open_questions(silent.model_copy(update={"case": "c0"})) == 1
