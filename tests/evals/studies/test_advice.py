@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -22,10 +23,14 @@ from venire.evals.studies.dry_run import PlannedCall
 from venire.evals.studies.paired_means import cases_for, contrast_power, detectable
 from venire.evals.studies.plan_cost import (
     CostEstimate,
+    PlanCost,
     arm_cost,
     combined_cost,
+    cost_unit,
     first_step_cost,
     most_calls,
+    near_budget,
+    over_budget,
     search_cost,
 )
 from venire.rubrics.case import Case
@@ -169,3 +174,45 @@ def test_what_people_left_unrated_is_said_by_name(rubric: Rubric) -> None:
     assert whole == []
     unasked, _ = rating_gaps(ratings("Ana", [3.0] * 4, names[0]), cases, rubric, names)
     assert [error.problem for error in unasked] == [f"{names[1]} has no rating on any case"]
+
+
+def planned(least: Cost, further: Cost | None, **prices: Price | None) -> PlanCost:
+    return PlanCost({}, CostEstimate(least, further), prices, ("n",))
+
+
+@pytest.mark.parametrize(
+    ("budget", "over", "near"),
+    [
+        ({"max_calls": 10}, 0, 1), ({"max_calls": 9}, 1, 1), ({"max_calls": 15}, 0, 0), ({"max_calls": 14}, 0, 1),
+        ({"max_tokens": 110}, 0, 1), ({"max_tokens": 109}, 1, 1), ({"max_usd": 0.5}, 0, 1), ({"max_usd": 0.4}, 1, 1), ({"max_usd": 0.75}, 0, 0), ({}, 0, 0),
+    ],
+)  # fmt: skip
+def test_a_budget_is_passed_by_the_least_or_may_be_by_the_most(budget: dict[str, float], over: int, near: int) -> None:  # fmt: skip
+    """Ten calls of 110 tokens and 50 cents are sure; five of 55 and 25 cents may follow."""
+    limits = {"max_calls": None, "max_tokens": None, "max_usd": None} | budget
+    study: Any = SimpleNamespace(budget=SimpleNamespace(**limits), cost=None)
+    cost = planned(Cost(10, Usage(100, 10), 10, 0.5), Cost(5, Usage(50, 5), 5, 0.25), a=Price(prompt=1, completion=1))  # fmt: skip
+
+    assert (len(over_budget(study, cost)), len(near_budget(study, cost.total))) == (over, near)
+    endless = planned(Cost(1, Usage(1, 1), 1, 0.1), None).total
+    assert len(near_budget(study, endless)) == len(budget)
+    unpriced = planned(Cost(1), Cost(), a=None)
+    assert len(over_budget(study, unpriced)) == ("max_usd" in budget)
+
+
+@pytest.mark.parametrize(
+    ("prices", "tokens", "unit"),
+    [({"a": Price(prompt=1, completion=1)}, 5, "usd"), ({"a": Price(prompt=1, completion=1), "b": None}, 5, "tokens"), ({"a": Price(prompt=0, completion=0)}, 5, "tokens"), ({"a": Price(prompt=0, completion=0), "b": Price(prompt=0, completion=1)}, 5, "usd"), ({}, 0, "calls")],
+)  # fmt: skip
+def test_cost_is_counted_in_dollars_where_every_price_is_known_and_one_is_paid(prices: dict[str, Price | None], tokens: int, unit: str) -> None:  # fmt: skip
+    cost = planned(Cost(1, Usage(tokens, 0)), Cost(), **prices)
+    assert cost_unit(SimpleNamespace(cost=None), cost) == unit and cost_unit(SimpleNamespace(cost="calls"), cost) == "calls"  # type: ignore[arg-type]  # fmt: skip
+    assert cost.unpriced == tuple(name for name, price in prices.items() if price is None)
+
+
+def test_a_further_task_adds_its_own_cost() -> None:
+    one, two = planned(Cost(3), Cost(2), a=None), planned(Cost(4), Cost(1), b=None)
+    both = one.with_task(two)
+    assert (both.total.least.calls, both.total.most and both.total.most.calls) == (7, 10)
+    assert both.unpriced == ("a", "b") and both.notes == ("n",)
+    assert one.with_task(planned(Cost(4), None)).total.most is None
