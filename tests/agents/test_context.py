@@ -17,42 +17,11 @@ from venire import Case, Jury, Limits, Rubric, VenireError, deliberate_sync
 from venire.agents.clients.local import LocalClient
 from venire.agents.model import Message, Reply, Request, Sampling, Usage
 from venire.agents.model_client import DEFAULT_CONTEXT
-from venire.agents.prompting import Statement, fit_statements
 from venire.agents.providers import Providers
 from venire.agents.tokens import Window, estimated_tokens, impossible_usage, reported_count, window
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import RunSession, run_session
 from venire.personas import ModelSettings
-from venire.rubrics.ballot import Quote, Vote
-
-
-def statement(name: str, value: int, words: str, *, found: bool = False) -> Statement:
-    evidence = (Quote(text="q", exhibit="source" if found else None),)
-    return Statement(name, name, Vote(attribute="q", value=value, rationale=words, evidence=evidence))
-
-
-def test_what_fits_is_told_whole() -> None:
-    told = fit_statements(10_000, "{}".format, [statement("a", 4, "Short.")], ["q"], "code")
-    assert "a gave 4" in told and "left out" not in told
-
-
-def test_what_does_not_fit_is_counted_and_the_best_reasons_are_kept() -> None:
-    heard = [statement(f"j{n}", 4, f"plain {n} " + "x" * 600) for n in range(5)]
-    heard += [
-        statement("k", 4, "supported " + "y" * 900, found=True),
-        statement("m", 2, "alone " + "z" * 300),
-    ]
-    told = fit_statements(650, "{}".format, heard, ["q"], "code")
-
-    assert estimated_tokens(told) <= 650
-    assert "6 gave 4; 5 of their reasons left out." in told
-    assert "1 gave 2." in told
-    assert "supported" in told and "alone" in told and "plain" not in told
-
-
-def test_where_not_even_the_counts_fit_nothing_is_cut() -> None:
-    told = fit_statements(5, "{}".format, [statement("a", 4, "Long " * 50)], ["q"], "code")
-    assert "1 gave 4; 1 of their reasons left out." in told
 
 
 def window_of(**settings: Any) -> Window:

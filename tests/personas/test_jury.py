@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from venire import Jury, Limits, load_jury
+from venire import Jury, Limits, VenireError, load_jury
 from venire.personas.jury import ModelSettings
 from venire.personas.options import AcceptanceRule, ClaimOptions, Escalation, Shots
 
@@ -241,6 +242,47 @@ def test_as_many_examples_are_shown_as_are_named_or_asked_for() -> None:
 
     assert Shots.model_validate({**files, "ids": ("a", "b")}).n == 2
     assert Shots.model_validate({**files, "k": 3}).n == 3
+
+
+RULE = {
+    "risk": 0.1, "delta": 0.1, "arm": "j", "attributes": {},
+    "judged_by": {"rubric": "r", "seats": {}, "orchestrator": "o", "rest": "x", "prompts": "p"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("under", [False, True])
+def test_files_are_looked_for_beside_the_jury_that_names_them(tmp_path: Path, under: bool) -> None:
+    (tmp_path / "rule.json").write_text(json.dumps(RULE))
+    options = {"claims": {"file": "c.json"}, "shots": {"n": 1, "cases": "c.jsonl", "ratings": "r.csv"}}
+
+    def jury_of(protocol: str, option: str, **fields: Any) -> Jury:
+        named = {option: options[option]}
+        whole = {"name": "j", "protocol": protocol, "seats": [{"name": "a"}], **fields, **({"options": named} if under else named)}  # fmt: skip
+        (tmp_path / "j.yaml").write_text(json.dumps(whole))
+        return load_jury(tmp_path / "j.yaml")
+
+    shown = jury_of("single", "shots", rule="rule.json", escalate_to="people")
+    assert shown.shots is not None and shown.rule is not None
+    assert (shown.shots.cases, shown.shots.ratings) == (tmp_path / "c.jsonl", tmp_path / "r.csv")
+    assert shown.rule.arm == "j"
+    assert jury_of("decompose-verify", "claims").claims.file == tmp_path / "c.json"
+    with pytest.raises(VenireError, match="who judges the cases that the rule does not accept"):
+        jury_of("single", "shots", rule="rule.json")
+
+
+@pytest.mark.parametrize(
+    ("settings", "later"),
+    [
+        (Shots(n=1, cases=Path("c"), ratings=Path("r")), {"ids": ("a",), "wide": True, "among": ("b",), "without": ("c",)}),
+        (ModelSettings(model="person/a"), {"wait": "2d", "usd_per_hour": 3.0, "alternates": ("server/b",), "params": {"k": 1}, "max_reply": 9}),
+    ],
+)  # fmt: skip
+def test_what_came_later_is_written_where_it_is_said_and_only_there(
+    settings: BaseModel, later: dict[str, Any]
+) -> None:
+    assert not later.keys() & settings.model_dump().keys()
+    for name, value in later.items():
+        assert settings.model_copy(update={name: value}).model_dump()[name] == value
 
 
 def test_a_jury_heard_again_is_named_for_it_and_known_by_its_first_name() -> None:
