@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from venire.agents.cost import Price
+from venire.agents.desk import FILE as DESK_FILE
 from venire.cli import app
 from venire.commands.certifying import _pair
 from venire.commands.claiming import _costs
@@ -332,3 +333,254 @@ def test_people_are_waited_for_only_where_that_is_asked_and_nothing_stopped_the_
 
     assert (len(results) - len(left), len(waited)) == (times, times - 1), ended.output
     assert ended.exit_code == (3 if results[-1].limit else 0)
+
+
+class Calls(list[tuple[Any, ...]]):
+    """What was called in place of what commands call, in order."""
+
+    def stub(self, patch: pytest.MonkeyPatch, **stubs: Any) -> None:
+        """In place of each target, written with `__` for a dot, what gives this; of several, one after the other."""
+        for target, given in stubs.items():
+            path = "venire." + target.replace("__", ".")
+            patch.setattr(path, self._noting(path.rpartition(".")[2], given))
+
+    def _noting(self, name: str, given: Any) -> Callable[..., Any]:
+        left = list(given) if isinstance(given, list) else None
+
+        def called(*args: Any, **options: Any) -> Any:
+            self.append((name, args, options))
+            return given if left is None else left.pop(0)
+
+        return called
+
+    def of(self, name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        return [(args, options) for called, args, options in self if called == name]
+
+
+SEEN = ("report", (Path("o"),), {"as_json": False, "unreached": False})
+
+
+@pytest.mark.parametrize(
+    ("result", "options", "missed", "unreached", "calls", "code"),
+    [
+        (RunResult(2, 0, None), "", (0, 0), (), [SEEN], 0),
+        (RunResult(2, 0, None), "", (0, 0), (DOWN,), [SEEN], 4),
+        (RunResult(2, 0, "max_usd"), "", (0, 0), (DOWN,), [SEEN], 3),
+        (RunResult(2, 0, "SIGINT"), "", (0, 0), (), [], 130),
+        (RunResult(2, 0, "SIGINT"), "--json", (0, 0), (), [("report", (Path("o"),), {"as_json": True, "unreached": False})], 130),
+        (RunResult(0, 4, None), "", (0, 0), (), [], 0),
+        (RunResult(0, 3, None), "", (0, 0), (), [SEEN], 0),
+        (RunResult(1, 4, None), "", (0, 0), (), [SEEN], 0),
+        (RunResult(1, 0, None, 2), "", (0, 0), (), [SEEN, ("say_who_waits", (Path("o"),), {})], 0),
+        (RunResult(2, 0, None), "--require accurate>=3", (1, 2), (), [SEEN], 1),
+        (RunResult(2, 0, None), "--require accurate>=3", (0, 2), (), [SEEN], 0),
+        (RunResult(2, 0, None), "--require accurate>=3 --junit j.xml", (1, 2), (DOWN,), [SEEN], 4),
+    ],
+)  # fmt: skip
+def test_what_a_run_shows_and_exits_with_goes_by_how_it_ended(
+    monkeypatch: pytest.MonkeyPatch, result: RunResult, options: str, missed: Any, unreached: Any, calls: Any, code: int
+) -> None:  # fmt: skip
+    made = Calls()
+    monkeypatch.setattr("venire.commands.running._MANY", 3)
+    made.stub(
+        monkeypatch,
+        orchestration__run_session__run_session=result,
+        orchestration__reading__status__unreached_at=unreached,
+        orchestration__reading__requirements__write_junit=missed,
+        commands__running__report=None,
+        commands__running__say_who_waits=None,
+    )
+    ended = CliRunner().invoke(app, shlex.split(f"run c --rubric clinical-note --jury single -o o {options}"))
+
+    assert ended.exit_code == code, (ended.exception, ended.output)
+    assert [call for call in made if call[0] in ("report", "say_who_waits")] == calls
+    written = made.of("write_junit")
+    assert len(written) == ("--require" in options)
+    for (run, required, junit), _ in written:
+        assert (run, [(each.name, each.sign, each.bound) for each in required]) == (
+            Path("o"),
+            [("accurate", ">=", 3)],
+        )
+        assert junit == (Path("j.xml") if "--junit" in options else None)
+    assert ("venire show o" in ended.output) is (not calls)
+    assert len(made.of("unreached_at")) == (result.limit is None)
+
+
+class Planned:
+    def to_json(self) -> dict[str, int]:
+        return {"new": 4}
+
+
+@pytest.mark.parametrize("controls", [False, True])
+@pytest.mark.parametrize(
+    ("result", "unreached", "code"),
+    [
+        (RunResult(1, 0, None), (), 0),
+        (RunResult(1, 0, None, 1), (DOWN,), 4),
+        (RunResult(1, 0, "max_usd"), (), 3),
+    ],
+)
+def test_a_replay_counts_the_calls_that_it_made_itself(
+    monkeypatch: pytest.MonkeyPatch, controls: bool, result: RunResult, unreached: Any, code: int
+) -> None:
+    made = Calls()
+    kind = "controls" if controls else "replay"
+    made.stub(
+        monkeypatch,
+        orchestration__record__recorded_cost=[type("C", (), {"calls": n}) for n in (5, 9)],
+        orchestration__reading__status__unreached_at=unreached,
+        commands__replaying__say_who_waits=None,
+        commands__replaying___report=None,
+        commands__replaying___report_controls=None,
+        **{f"orchestration__replay__{kind}__plan_{kind}": Planned(), f"orchestration__replay__{kind}__run_{kind}": result},
+    )  # fmt: skip
+    command = f"replay run -o out --draws 7 {'--controls --who' if controls else ''}"
+    plan = CliRunner().invoke(app, shlex.split(f"{command} --plan --json"))
+    assert plan.exit_code == 0 and not made.of(f"run_{kind}") and not made.of("recorded_cost")
+    assert json.loads(plan.stdout) == {"run": "out", "parent": "run", "plan": {"new": 4}}
+
+    ended = CliRunner().invoke(app, shlex.split(command))
+    assert ended.exit_code == code, (ended.exception, ended.output)
+    ((_, told),) = [(args, options) for args, options in made.of(f"run_{kind}")]
+    assert told == ({"quiet": False, "who": True} if controls else {"quiet": False})
+    ((shown, _),) = made.of("_report_controls" if controls else "_report")
+    counted = shown[2] if controls else shown[1]
+    assert counted == {"plan": {"new": 4}, "calls_made": 4}
+    assert [args for args, _ in made.of("recorded_cost")] == [(Path("out"),), (Path("out"),)]
+    assert made.of("say_who_waits") == ([((Path("out"),), {})] if result.parked else [])
+
+
+class DeskStub:
+    def __init__(self, *asked: str) -> None:
+        self.asked, self.did = asked, list[str]()
+
+    def counts(self) -> dict[str, int]:
+        return dict.fromkeys(self.asked, 1)
+
+    def revoke_links(self) -> None:
+        self.did.append("revoke")
+
+    def close(self) -> None:
+        self.did.append("close")
+
+
+@pytest.mark.parametrize(
+    ("options", "known", "served", "did"),
+    [
+        ("--raters ' abel, boyd,'", (), ["abel", "boyd"], ["close"]),
+        ("", ("abel", "cole"), ["abel", "cole"], ["close"]),
+        ("", (), None, ["close"]),
+        ("--close", ("abel",), None, ["revoke", "close"]),
+    ],
+)
+def test_raters_are_served_at_the_address_that_is_named(
+    monkeypatch: pytest.MonkeyPatch, options: str, known: tuple[str, ...], served: Any, did: list[str]
+) -> None:
+    made, desk = Calls(), DeskStub(*known)
+    made.stub(
+        monkeypatch,
+        evals__rating__ratings_desk__rated_cases=("cases", "rubric", "notes"),
+        evals__rating__ratings_desk__open_ratings=desk,
+        evals__rating__ratings_desk__file_ratings="r.csv",
+        evals__rating__server__serve_desk=None,
+    )
+    command = f"rate c.jsonl --rubric r -o out --overlap 2:40 --seed 6 --host h --port 9 {options}"
+    ended = CliRunner().invoke(app, shlex.split(command))
+
+    assert desk.did == did
+    ((args, opened),) = made.of("open_ratings")
+    assert args == (Path("out"), "cases", "rubric", ["abel", "boyd"] if "boyd" in options else [])
+    overlap = opened["overlap"]
+    assert (opened["seed"], opened["notes"], overlap) == (6, "notes", type(overlap).parse("2:40"))
+    calls = made.of("serve_desk")
+    assert [call[0][1] for call in calls] == ([served] if served else [])
+    for call, told in calls:
+        assert call[0] is desk and (call[2].host, call[2].port, told) == ("h", 9, {"rating": True})
+    assert (len(made.of("file_ratings")), ended.exit_code != 0) == (
+        int("--close" in options),
+        did == ["close"] and not served,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "served", "did"),
+    [
+        ("--as ann --as bob", ["ann", "bob"], ["close"]),
+        ("--as zoe", None, ["close"]),
+        ("--as ann --close", None, ["revoke", "close"]),
+    ],
+)
+def test_only_who_was_asked_can_sit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str, served: Any, did: list[str]
+) -> None:
+    made, desk = Calls(), DeskStub("ann", "bob")
+    made.stub(monkeypatch, agents__desk__Desk=desk, evals__rating__server__serve_desk=None)
+    command = f"sit {tmp_path} {options} --host h --port 9"
+    absent = CliRunner().invoke(app, shlex.split(command))
+    assert isinstance(absent.exception, VenireError) and not made
+    (tmp_path / DESK_FILE).write_text("")
+    ended = CliRunner().invoke(app, shlex.split(command))
+
+    assert desk.did == did and made.of("Desk") == [((tmp_path,), {})]
+    assert [call[0][1] for call in made.of("serve_desk")] == ([served] if served else [])
+    for call, told in made.of("serve_desk"):
+        assert (call[2].host, call[2].port, told) == ("h", 9, {"rating": False, "only": True})
+    assert isinstance(ended.exception, VenireError) is ("zoe" in options)
+
+
+@pytest.mark.parametrize(
+    ("options", "controlled", "beside", "calls"),
+    [
+        ("", None, None, [("report", (Path("run"),), {"as_json": False})]),
+        ("--json", None, "kids", [("report", (Path("run"),), {"as_json": True})]),
+        ("c --json", "parent", None, [("show_control_run", (Path("run"),), {"as_json": True, "case": "c"})]),
+        ("c --summary", "parent", None, [("show_control_run", (Path("run"),), {"as_json": False, "case": None})]),
+        ("--summary", None, "kids", ["show_summary", ("show_control_run", ("kids",), {"as_json": False})]),
+        ("--summary --controls k", None, "kids", ["show_summary", ("show_control_run", (Path("k"),), {"as_json": False})]),
+        ("--summary", None, None, ["show_summary"]),
+        ("c", None, None, ["show_case"]),
+        ("c --json", None, "kids", ["show_case"]),
+    ],
+)  # fmt: skip
+def test_what_is_shown_of_a_run_goes_by_what_is_named(
+    monkeypatch: pytest.MonkeyPatch, options: str, controlled: Any, beside: Any, calls: list[Any]
+) -> None:
+    made = Calls()
+    made.stub(
+        monkeypatch,
+        orchestration__reading__side_by_side__controlled_run=controlled,
+        orchestration__reading__side_by_side__controls_beside=beside,
+        orchestration__reading__terminal__show_case=None,
+        orchestration__reading__terminal__show_summary=None,
+        commands__reading__report=None,
+        commands__reading__show_control_run=None,
+    )
+    ended = CliRunner().invoke(app, shlex.split(f"show run {options}"))
+
+    assert ended.exit_code == 0, ended.exception
+    shown = [call for call in made if call[0] not in ("controlled_run", "controls_beside")]
+    assert [
+        call if isinstance(want, tuple) else call[0] for call, want in zip(shown, calls, strict=True)
+    ] == calls
+    for name, args, _ in shown:
+        if name == "show_summary":
+            assert args[0] == Path("run") and (args[2] is None) is (beside is None)
+        if name == "show_case":
+            run, case, arm, console, _, people, reword = args
+            assert (run, case, arm, tuple(people)) == (Path("run"), "c", None, ())
+            assert ((console is None), (reword is None)) == ("--json" in options, beside is None)
+
+
+@pytest.mark.parametrize("output", [None, "f"])
+def test_an_export_says_how_much_it_wrote_and_what_is_kept_back(
+    monkeypatch: pytest.MonkeyPatch, output: str | None
+) -> None:
+    made = Calls()
+    made.stub(monkeypatch, orchestration__reading__terminal__export_run=3, web__standalone__write_site=5, commands__reading__say_sealed=None)  # fmt: skip
+    ended = CliRunner().invoke(app, shlex.split(f"export run --to csv {f'-o {output}' if output else ''}"))
+    assert ended.exit_code == 0 and ended.stdout == ""
+    assert ("3 deliberations written to f" in ended.stderr) is (output is not None)
+    assert made.of("say_sealed") == [((Path("run"),), {})]
+    ended = CliRunner().invoke(app, shlex.split("export run --to site -o d"))
+    assert "5 pages written to d" in ended.stderr and len(made.of("say_sealed")) == 2
+    assert len(made.of("export_run")) == len(made.of("write_site")) == 1

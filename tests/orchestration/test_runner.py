@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,15 +14,26 @@ import pytest
 from rich.console import Console
 from written_transcripts import abstained, cast
 
-from venire import Case, Court, Jury, Rubric, Store, Transcript
+from venire import Case, Court, Jury, Rubric, Store, Transcript, VenireError
 from venire.agents.budget import Budget, BudgetSpent
+from venire.agents.clients.batch import BatchSettings
+from venire.agents.cost import Price
 from venire.agents.desk import Parked
 from venire.agents.providers import Preflight
 from venire.orchestration import run_session as session_module
 from venire.orchestration import runner
 from venire.orchestration.executors import LocalExecutor
 from venire.orchestration.reading.console import RunProgress
-from venire.orchestration.run_session import RunSession, _providers, run_session
+from venire.orchestration.run_session import (
+    RunSession,
+    _check_models,
+    _claim_notes,
+    _executor_job,
+    _providers,
+    _scored_cases,
+    run_session,
+    stop_gently,
+)
 from venire.orchestration.runner import RunResult, WorkLeft, hear_cases, work_left
 from venire.orchestration.transcript import Stop
 from venire.orchestration.worked_examples import ScoredCases
@@ -373,3 +387,149 @@ def test_a_dead_model_is_an_error_at_once_unless_the_record_may_do_without_it(
     assert done == RunResult(0, 1, None, 0)
     with pytest.raises(ModelUnreachable):
         run_session(RunSession(cases=cases_of("b"), **fields, preflight=Dead()), QUIET, quiet=True)
+
+
+def session_of(rubric: Rubric, folder: Path, **options: Any) -> RunSession:
+    fields = {"cases": cases_of("a", "b"), "rubric": rubric, "juries": [jury_of("j")], "folder": folder}
+    return RunSession(**{**fields, **options})  # type: ignore[arg-type]
+
+
+def test_what_a_session_may_do_reaches_its_providers_and_its_executor(tmp_path: Path, rubric: Rubric) -> None:
+    prices, said = {"scripted": Price(prompt=1.0, completion=2.0)}, io.StringIO()
+    batch = BatchSettings(say=print)
+    limits = {"in_flight": 5, "rpm": 60, "tpm": 700, "prices": prices, "seed": 3}
+    session = session_of(rubric, tmp_path, trace=tmp_path / "spans.jsonl", **limits)
+    console = Console(file=said)
+    providers = _providers(session, console)
+
+    limiter = vars(providers)
+    assert (limiter["_in_flight"], limiter["_rpm"], limiter["_tpm"], providers.prices) == (5, 60, 700, prices)
+    assert providers.tracing is not None and limiter["_batch"] is None
+    limiter["_say"]("[b]a line[/b]")
+    assert said.getvalue() == "[b]a line[/b]\n"
+    assert _providers(session_of(rubric, tmp_path, batch=batch), console)._batch is batch
+
+    job = _executor_job(session, Court(), console)
+    assert (job.at_once, job.in_flight, job.seed, job.prices, job.traced) == (20, 5, 3, prices, True)
+    job.say("[b]a line[/b]")
+    assert said.getvalue() == "[b]a line[/b]\n" * 2
+    for options, at_once, traced in (
+        ({"at_once": 7, "in_flight": 5}, 7, False),
+        ({"batch": batch, "in_flight": 5}, batch.most_requests, False),
+        ({"batch": batch, "at_once": 9}, 9, False),
+    ):
+        job = _executor_job(session_of(rubric, tmp_path, **options), Court(), console)
+        assert (job.at_once, job.traced) == (at_once, traced)
+
+
+def test_what_a_session_cannot_be_is_refused_and_nothing_is_written(tmp_path: Path, rubric: Rubric) -> None:
+    folder = tmp_path / "run"
+    batch = BatchSettings(say=print)
+    for problem, options in {
+        "two arms are named 'j'": {"juries": [jury_of("j"), jury_of("k"), jury_of("j")]},
+        "--batch cannot be used with --executor": {"batch": batch, "executor": "ray"},
+        "no executor named": {"executor": "rey"},
+    }.items():
+        with pytest.raises(VenireError, match=problem):
+            run_session(session_of(rubric, folder, **options), QUIET, quiet=True)
+    assert not folder.exists()
+
+
+def test_only_models_that_could_be_asked_for_free_are_sure(tmp_path: Path, rubric: Rubric) -> None:
+    class Half(Preflight):
+        async def check(self, models: Any) -> None:
+            asked.extend(settings.params.get("k") for settings in models)
+
+        def is_sure_of(self, models: Any) -> bool:
+            return all(settings.params.get("k") == 1 for settings in models)
+
+    asked: list[Any] = []
+    juries = [jury_of("j", params={"k": 1}), jury_of("k", params={"k": 2})]
+
+    def unsure(**options: Any) -> list[str]:
+        session = session_of(rubric, tmp_path, juries=juries, preflight=Half(), **options)
+        return _check_models(session, session.juries, Budget(), None)
+
+    assert unsure() == ["k"] and asked == [1, 2]
+    assert unsure(batch=BatchSettings(say=print)) == [] and len(asked) == 4
+    assert unsure(executor="ray") == [] and len(asked) == 4
+
+
+def test_cases_that_may_be_no_examples_are_those_of_the_session_unless_it_says_others(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    shots = {"n": 1, "cases": "c.jsonl", "ratings": "r.csv"}
+    shown = Jury.model_validate({"name": "s", "protocol": "single", "seats": [{"name": "a", "model": "scripted"}], "shots": shots})  # fmt: skip
+    others = ScoredCases(frozenset({"z"}))
+
+    assert not _scored_cases(session_of(rubric, tmp_path)).ids
+    assert _scored_cases(session_of(rubric, tmp_path, juries=[jury_of("j"), shown])).ids == {"a", "b"}
+    assert _scored_cases(session_of(rubric, tmp_path, juries=[shown], scored=others)) is others
+
+
+def test_claims_of_no_case_of_the_session_or_its_study_are_counted(tmp_path: Path, rubric: Rubric) -> None:
+    rows = [("a", "x"), ("z", "y"), ("other", "u"), ("other", "v")]
+    (tmp_path / "claims.csv").write_text("case,text\n" + "".join(f"{case},{text}\n" for case, text in rows))
+    claims = {"file": str(tmp_path / "claims.csv")}
+    jury = Jury.model_validate({"name": "c", "protocol": "decompose-verify", "seats": [{"name": "a", "model": "scripted"}], "claims": claims})  # fmt: skip
+
+    def notes(**options: Any) -> list[str]:
+        return _claim_notes(session_of(rubric, tmp_path, juries=[jury, jury], **options))
+
+    (alone,) = notes()
+    assert "3 (ids: z, other)" in alone
+    (studied,) = notes(scored=ScoredCases(frozenset({"a", "b", "z"})))
+    assert "2 (ids: other)" in studied
+    assert notes(scored=ScoredCases(frozenset({"z", "other"}))) == []
+    assert _claim_notes(session_of(rubric, tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    "signals", [[], [signal.SIGINT], [signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT, signal.SIGTERM]]
+)
+def test_the_first_signal_finishes_what_is_in_flight_and_the_second_stops_at_once(
+    signals: list[signal.Signals],
+) -> None:
+    budget, said, released = Budget(), list[str](), list[str]()
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+
+    async def main() -> str:
+        with stop_gently(budget, lambda: released.append("go"), said.append):
+            for number in signals:
+                os.kill(os.getpid(), number)
+                await asyncio.sleep(0.01)
+            return "ended"
+
+    if len(signals) < 2:
+        assert asyncio.run(main()) == "ended"
+    else:
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            asyncio.run(main())
+        assert stopped.value.args == (signals[-1],)
+    assert budget.interrupted == (signals[0].name if signals else None)
+    assert len(said) == len(released) == len(signals[:1])
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == handlers
+
+
+def test_whoever_waits_is_let_go_when_the_time_is_up_and_an_ignored_hangup_stays_ignored() -> None:
+    budget, released = Budget(max_seconds=0.01), list[str]()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    async def main() -> None:
+        with stop_gently(budget, lambda: released.append("go"), released.append):
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0.03)
+
+    try:
+        asyncio.run(main())
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert released == ["go"] and not budget.interrupted
+
+    async def cancelled() -> None:
+        with stop_gently(Budget(), lambda: None, released.append):
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
