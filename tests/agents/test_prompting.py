@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 
 from venire import Case, Rubric
 from venire.agents.prompting import (
+    PAIR_PROMPTS,
+    PROMPTS,
     Prompts,
     Statement,
     brief,
@@ -175,6 +177,7 @@ def test_of_a_pair_every_second_seat_and_by_lot_who_presides_is_shown_the_other_
         )
         seats = [told.first(place) for place in range(4)]
         assert seats in (["A", "B", "A", "B"], ["B", "A", "B", "A"])
+        assert told.prompts is PAIR_PROMPTS
         firsts.add((seats[0], told.first(None)))
         assert told.text_with("A") is told.text_with(None) is told.text
         for first, last in ("AB", "BA"):
@@ -193,7 +196,7 @@ def test_a_single_output_has_one_order_and_what_is_empty_is_said_to_be(rubric: R
     )
 
     assert told.first(0) is told.first(None) is told.turned is None
-    assert told.text_with("B") is told.text
+    assert told.text_with("B") is told.text and told.prompts is PROMPTS
     assert "(output is empty.)" in told.text and "(source is empty.)" not in told.text
     assert told.nonce == nonce(exhibit.text for exhibit in told.exhibits)
     assert told.text.endswith("\n\n") and rubric_text(rubric) in told.text

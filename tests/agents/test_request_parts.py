@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
+import time
 import zlib
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,14 +14,34 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from venire import Case, Rubric
+from venire import Case, Rubric, VenireError
+from venire.agents.budget import BudgetSpent
 from venire.agents.clients import batch
-from venire.agents.clients.batch import AnthropicBatches, BatchClient, BatchSettings, _parts
+from venire.agents.clients.batch import (
+    AnthropicBatches,
+    BatchClient,
+    BatchProvider,
+    BatchSettings,
+    OpenAIBatches,
+    _message_body,
+    _parts,
+    batch_client,
+)
 from venire.agents.clients.endpoint import AnswerTooLong, _in_network, environment_proxy, inflate
-from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling, TransientFailure, Usage
+from venire.agents.model import (
+    AccessRefused,
+    Message,
+    ModelFailure,
+    Reply,
+    Request,
+    Sampling,
+    TransientFailure,
+    Usage,
+)
 from venire.agents.prompting import brief
 from venire.agents.tokens import impossible_usage
-from venire.rubrics.ballot import ballot_shape, inline
+from venire.personas.jury import ModelSettings
+from venire.rubrics.ballot import Schema, ballot_shape, inline
 
 ASKED = Request("server/m", (Message("user", "body", "opening "),), None, Sampling(temperature=0.5), 0, 60.0)
 
@@ -150,3 +172,226 @@ def test_an_answer_out_of_a_batch_is_read_as_one_outside_it() -> None:
     for kind, failure in (("overloaded_error", TransientFailure), ("invalid_request_error", ModelFailure)):
         with pytest.raises(failure):
             provider.reply({"type": "errored", "error": {"error": {"type": kind, "message": "m"}}}, 0.0)
+
+
+class Notes:
+    """What is written down of batches, and when: before or after a batch is made."""
+
+    def __init__(self, did: list[str]) -> None:
+        self.kept: dict[str, str] = {}
+        self._did = did
+
+    async def note(self, name: str, value: str) -> None:
+        self._did.append("note")
+        self.kept[name] = value
+
+    def facts(self, prefix: str) -> dict[str, str]:
+        return {name: value for name, value in self.kept.items() if name.startswith(prefix)}
+
+
+class MemoryBatches(BatchProvider):
+    """A provider of batches that answers by `answer`, which may leave a request out."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("http://h", {}, 0.0)
+        self.answer, self.did = answer, list[str]()
+        self.made: dict[str, list[str]] = {}
+        self._uploads: dict[str, list[Request]] = {}
+
+    async def upload(self, requests: Any) -> str:
+        self.did.append("upload")
+        upload = f"u{len(self._uploads)}"
+        self._uploads[upload] = dict(requests)
+        return upload
+
+    async def create(self, upload: str) -> str:
+        self.did.append("create")
+        self.made[upload] = list(self._uploads[upload])
+        return upload
+
+    async def find(self, upload: str, at: float, requests: Any) -> str | None:
+        self.did.append("find")
+        return upload if upload in self.made else None
+
+    async def ended(self, batch: str) -> bool:
+        self.did.append("ended")
+        await asyncio.sleep(0.02)
+        return self.did.count("ended") % 2 == 0
+
+    async def results(self, batch: str) -> dict[str, Any]:
+        asked = self._uploads[batch]
+        told = {name: self.answer(request) for name, request in asked.items()}
+        return {name: answer for name, answer in told.items() if answer is not None} | {"stranger": "x"}
+
+    def reply(self, result: Any, seconds: float) -> Reply:
+        if isinstance(result, Exception):
+            raise result
+        return Reply(result, seconds=seconds)
+
+
+def in_batches(provider: MemoryBatches, notes: Notes | None, *numbers: int, client: Any = None) -> list[Any]:
+    """The replies or errors to requests that come together, by number, of one client after another."""
+    settings = BatchSettings(gather=0.005, poll=0.001, say=lambda line: provider.did.append("say"))
+    settings.notes = notes
+
+    async def main() -> list[Any]:
+        behind: Any = SimpleNamespace(
+            context_window=7, secrets=("s",), close=lambda: asyncio.sleep(0), list_price=lambda model: model
+        )
+        batches = BatchClient(behind, provider, settings)
+        assert (batches.context_window, batches.secrets, batches.list_price("m")) == (7, ("s",), "m")
+        waiting = [asyncio.create_task(batches.complete(replace(ASKED, repeat=number))) for number in numbers]
+        try:
+            return await asyncio.gather(*waiting, return_exceptions=True)
+        finally:
+            await batches.close()
+
+    return asyncio.run(main())
+
+
+def test_what_waits_together_goes_out_as_one_batch_that_is_noted_before_it_is_made() -> None:
+    odd = {1: None, 2: ModelFailure("refused", "no"), 3: KeyError("x")}
+    provider = MemoryBatches(lambda request: odd.get(request.repeat, f"answer {request.repeat}"))
+    notes, began = Notes(provider.did), time.monotonic()
+    answered, without, failed, unread, last = in_batches(provider, notes, 0, 1, 2, 3, 4)
+    # Of the batch's time, each request has its part.
+    assert 0.03 < 5 * answered.seconds <= time.monotonic() - began
+
+    assert provider.did[:3] == ["upload", "note", "create"] and provider.did.count("create") == 1
+    assert (answered.text, last.text) == ("answer 0", "answer 4")
+    assert isinstance(without, TransientFailure) and failed is odd[2] and isinstance(unread, TransientFailure)
+    ((_, noted),) = notes.kept.items()
+    assert len(json.loads(noted)["requests"]) == 5 and json.loads(noted)["at"] > 1e9
+
+
+def test_the_next_session_picks_up_what_is_out_and_sends_the_rest() -> None:
+    provider = MemoryBatches(lambda request: f"answer {request.repeat}")
+    notes = Notes(provider.did)
+    in_batches(provider, notes, 0, 1)
+    again = in_batches(provider, notes, 0, 1, 2)
+    assert [reply.text for reply in again] == ["answer 0", "answer 1", "answer 2"]
+    assert sorted(map(len, provider.made.values())) == [1, 2] and provider.did.count("find") == 1
+    # Noted and never made: it is made now, once.
+    del provider.made["u0"]
+    assert [reply.text for reply in in_batches(provider, notes, 0, 1)] == ["answer 0", "answer 1"]
+    assert sorted(map(len, provider.made.values())) == [1, 2] and "u0" not in provider.made
+
+
+def test_a_request_that_came_back_without_an_answer_goes_out_anew() -> None:
+    tries: list[int] = []
+    provider = MemoryBatches(lambda request: tries.append(1) or (None if len(tries) == 1 else "late"))
+    notes = Notes(provider.did)
+    settings = BatchSettings(gather=0.001, poll=0.001, say=lambda line: None)
+    settings.notes = notes
+
+    async def main() -> Reply:
+        behind: Any = SimpleNamespace(context_window=7, secrets=(), close=lambda: asyncio.sleep(0))
+        batches = BatchClient(behind, provider, settings)
+        with pytest.raises(TransientFailure):
+            await batches.complete(ASKED)
+        reply = await batches.complete(ASKED)
+        waiting = asyncio.create_task(batches.complete(replace(ASKED, repeat=1)))
+        await asyncio.sleep(0)
+        batches.stop_waiting()
+        with pytest.raises(BudgetSpent):
+            await waiting
+        await batches.close()
+        return reply
+
+    assert asyncio.run(main()).text == "late"
+    assert len(provider.made) == 2
+
+
+class Told(OpenAIBatches):
+    """OpenAI's protocol over answers in memory, by path."""
+
+    def __init__(self, **pages: Any) -> None:
+        super().__init__("http://h/", {}, 0.0)
+        self.pages, self.asked = pages, list[str]()
+
+    async def ask(self, path: str, body: bytes | None = None, **headers: str) -> bytes:
+        self.asked.append(path)
+        answer = self.pages[path.strip("/").replace("/", "_").partition("?")[0]]
+        answer = answer.pop(0) if isinstance(answer, list) else answer
+        return answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+
+
+def test_openais_batches_are_found_on_any_page_and_read_from_both_files() -> None:
+    def page(more: bool, *files: str) -> dict[str, Any]:
+        return {"data": [{"id": f"b-{file}", "input_file_id": file} for file in files], "has_more": more}
+
+    def found(upload: str, *pages: Any) -> tuple[str | None, list[str]]:
+        provider = Told(batches=list(pages))
+        return asyncio.run(provider.find(upload, 0.0, ())), provider.asked
+
+    assert found("f2", page(True, "f0", "f1"), page(False, "f2"))[0] == "b-f2"
+    assert found("f2", page(True, "f0", "f1"), page(False, "f2"))[1][1].endswith("&after=b-f1")
+    assert found("f9", page(True, "f0"), page(False, "f1"))[0] is None
+    assert found("f9", page(True))[0] is None
+    for status, over in {"completed": True, "failed": True, "expired": True, "cancelled": True, "in_progress": False, "cancelling": False}.items():  # fmt: skip
+        assert asyncio.run(Told(batches_b={"status": status}).ended("b")) is over
+
+    lines = b'{"custom_id": "x", "response": {"status_code": 200, "body": {}}}\nnot json\n{"id": 1}\n[]'
+    told = {"output_file_id": "o", "error_file_id": "e"}
+    provider = Told(
+        batches_b=told,
+        files_o_content=lines,
+        files_e_content=b'{"custom_id": "y", "error": {"message": "m"}}',
+    )
+    results = asyncio.run(provider.results("b"))
+    assert results == {
+        "x": {"status_code": 200, "body": {}},
+        "y": {"custom_id": "y", "error": {"message": "m"}},
+    }
+    assert asyncio.run(Told(batches_b={"output_file_id": None}).results("b")) == {}
+
+    body = {
+        "choices": [{"message": {"content": "4"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+    }
+    reply = provider.reply({"status_code": 200, "body": body}, 2.0)
+    assert (reply.text, reply.usage, reply.seconds) == ("4", Usage(3, 1, 0), 2.0)
+    for result, kind in (
+        (results["y"], TransientFailure), ({"status_code": 400, "body": {}}, ModelFailure),
+        ({"status_code": 401, "body": {}}, AccessRefused), ({"status_code": 200, "body": {"x": 1}}, TransientFailure),
+    ):  # fmt: skip
+        with pytest.raises(ModelFailure) as failed:
+            provider.reply(result, 0.0)
+        assert type(failed.value) is kind
+
+
+def test_anthropics_request_keeps_the_system_apart_and_asks_for_a_form_by_a_tool() -> None:
+    settings = Sampling(temperature=0.5, seed=4, base_url="http://h")
+    messages = (Message("system", "Be fair."), Message("user", "Score.", "Case. "), Message("assistant", "4"))
+    asked = Request("anthropic/c", messages, None, settings, 0, 60.0)
+
+    plain = {
+        "model": "c", "max_tokens": 4096, "system": "Be fair.", "temperature": 0.5,
+        "messages": [{"role": "user", "content": "Case. Score."}, {"role": "assistant", "content": "4"}],
+    }  # fmt: skip
+    assert _message_body(asked) == plain
+    shaped = _message_body(replace(asked, schema=Schema({"type": "object"}), settings=Sampling(max_tokens=9)))
+    assert shaped["max_tokens"] == 9 and shaped["tool_choice"] == {"type": "tool", "name": "answer"}
+    assert shaped["tools"] == [{"name": "answer", "input_schema": {"type": "object"}}]
+
+
+@pytest.mark.parametrize(
+    ("declared", "model", "kind"),
+    [
+        ({"in_process": True}, "server/m", None), ({"votes_only": True}, "server/m", None), ({"context_window": None}, "server/m", None),
+        ({}, "server/m", OpenAIBatches), ({}, "mistral/m", VenireError),
+    ],
+)  # fmt: skip
+def test_only_models_elsewhere_are_asked_in_batches(declared: dict[str, Any], model: str, kind: Any) -> None:
+    client: Any = SimpleNamespace(
+        **{"in_process": False, "votes_only": False, "context_window": 9, "secrets": (), **declared}
+    )
+    seat = ModelSettings(model=model, base_url="http://127.0.0.1:9/v1")
+    settings = BatchSettings(say=lambda line: None)
+    if kind is VenireError:
+        with pytest.raises(VenireError, match="in batches"):
+            batch_client(seat, client, settings)
+        return
+    made: Any = batch_client(seat, client, settings)
+    assert (made is client) is (kind is None)
+    assert kind is None or (type(made._provider) is kind and made.batched and not made.reports_cost)
