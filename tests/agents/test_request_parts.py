@@ -8,6 +8,7 @@ import json
 import time
 import zlib
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +28,7 @@ from venire.agents.clients.batch import (
     _parts,
     batch_client,
 )
-from venire.agents.clients.endpoint import AnswerTooLong, _in_network, environment_proxy, inflate
+from venire.agents.clients.endpoint import Answer, AnswerTooLong, _in_network, environment_proxy, inflate
 from venire.agents.model import (
     AccessRefused,
     Message,
@@ -373,6 +374,99 @@ def test_anthropics_request_keeps_the_system_apart_and_asks_for_a_form_by_a_tool
     shaped = _message_body(replace(asked, schema=Schema({"type": "object"}), settings=Sampling(max_tokens=9)))
     assert shaped["max_tokens"] == 9 and shaped["tool_choice"] == {"type": "tool", "name": "answer"}
     assert shaped["tools"] == [{"name": "answer", "input_schema": {"type": "object"}}]
+
+
+def attempts(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> list[bytes | None]:
+    """What is sent from here on, answered by these in turn: a body, or a failure."""
+    left, sent = list(answers), list[bytes | None]()
+
+    async def attempt(endpoint: Any, body: bytes | None) -> Any:
+        sent.append(body)
+        answer = left.pop(0)
+        return answer if isinstance(answer, ModelFailure) else Answer(200, {}, json.dumps(answer).encode())
+
+    monkeypatch.setattr(BatchProvider, "_attempt", staticmethod(attempt))
+    return sent
+
+
+BUSY, NEVER = TransientFailure("HTTP 503"), AccessRefused("HTTP 401")
+
+
+def test_a_question_about_a_batch_is_asked_again_while_that_may_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = OpenAIBatches("http://h", {}, 0.0)
+    for answers, failure in (([BUSY] * 7 + [{"x": 1}], None), ([BUSY] * 8, BUSY), ([BUSY, NEVER], NEVER)):
+        sent = attempts(monkeypatch, *answers)
+        if failure is None:
+            assert json.loads(asyncio.run(provider.ask("/x"))) == {"x": 1}
+        else:
+            with pytest.raises(ModelFailure) as failed:
+                asyncio.run(provider.ask("/x"))
+            assert failed.value is failure
+        assert len(sent) == len(answers)
+
+
+def test_an_order_that_failed_is_looked_for_before_it_is_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    none, there = {"data": []}, {"data": [{"id": "b", "input_file_id": "u"}]}
+    openai = OpenAIBatches("http://h", {}, 0.0)
+    for answers, made in (
+        ([{"id": "b"}], "b"),
+        ([BUSY, there], "b"),
+        ([BUSY, none, {"id": "c"}], "c"),
+        ([BUSY, none] * 8, BUSY),
+        ([NEVER], NEVER),
+    ):
+        sent = attempts(monkeypatch, *answers)
+        if isinstance(made, str):
+            assert asyncio.run(openai.create("u")) == made
+        else:
+            with pytest.raises(ModelFailure) as failed:
+                asyncio.run(openai.create("u"))
+            assert failed.value is made
+        assert len(sent) == len(answers) and b'"input_file_id": "u"' in (sent[0] or b"")
+
+    def created(at: float, *names: str, counts: int = 1) -> dict[str, Any]:
+        when = datetime.fromtimestamp(at, UTC).isoformat()
+        return {"data": [{"id": "b", "created_at": when, "request_counts": {"processing": counts}}]}
+
+    ended, now = {"processing_status": "ended"}, time.time()
+    for answers, made in (
+        ([{"id": "b"}], "b"),
+        ([BUSY, created(now), ended, {"custom_id": "r"}], "b"),
+        ([BUSY, created(now), ended, {"custom_id": "else"}, {"id": "c"}], "c"),
+        ([BUSY, created(now, counts=2), {"id": "c"}], "c"),
+        ([BUSY, created(now - 300), {"id": "c"}], "c"),
+        ([BUSY, none] * 7 + [BUSY], BUSY),
+        ([NEVER], NEVER),
+    ):
+        anthropic = AnthropicBatches("http://h", {}, 0.0)
+        upload = asyncio.run(anthropic.upload({"r": replace(ASKED, model="anthropic/c")}))
+        sent = attempts(monkeypatch, *answers)
+        if isinstance(made, str):
+            assert asyncio.run(anthropic.create(upload)) == made
+        else:
+            with pytest.raises(ModelFailure) as failed:
+                asyncio.run(anthropic.create(upload))
+            assert failed.value is made
+        assert len(sent) == len(answers)
+        assert json.loads(sent[0] or b"")["requests"][0]["custom_id"] == "r"
+
+
+def test_who_waits_for_a_batch_that_is_out_is_told_that_the_run_stops() -> None:
+    provider, said = MemoryBatches(lambda request: "late"), list[str]()
+    settings = BatchSettings(gather=0.0, poll=0.05, say=said.append)
+
+    async def main() -> list[Any]:
+        behind: Any = SimpleNamespace(context_window=7, secrets=(), close=lambda: asyncio.sleep(0))
+        batches = BatchClient(behind, provider, settings)
+        waiting = [asyncio.create_task(batches.complete(replace(ASKED, repeat=n))) for n in range(2)]
+        await asyncio.sleep(0.02)
+        batches.stop_waiting()
+        told = await asyncio.gather(*waiting, return_exceptions=True)
+        await batches.close()
+        return told
+
+    assert [type(each) for each in asyncio.run(main())] == [BudgetSpent, BudgetSpent]
+    assert any(line.startswith("2 requests are still in batches") for line in said)
 
 
 @pytest.mark.parametrize(
