@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from ..evals.report.markup import Child, Html, element, fragment, shorten
+from ..orchestration.reading.scores import ScoreSummary
 from ..orchestration.reading.show import judges_words
 from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
-from .deliberation_reader import DeliberationRecord, NotThere
+from .deliberation_reader import DeliberationRecord, NotThere, last_shown
 from .pages.comparison import comparison_view
 from .pages.frame import Page, heading, inspector_page, quiet
 from .pages.reports import scrolling_table
@@ -153,7 +154,7 @@ class FolderInspector:
             element("span", {"class": "number"}, f"{datetime.fromtimestamp(max(moments)):%Y-%m-%d %H:%M}")
             if moments
             else "–",
-            ", ".join(inspector.models()),
+            element("ul", None, [element("li", None, model) for model in inspector.models()]),
             shorten(", ".join(arm.name for arm in arms), 80),
             f"{len(store.case_ids()):,}",
             store.cost().price,
@@ -217,9 +218,7 @@ class FolderInspector:
         furthest = sorted(apart, key=lambda case: (-max(map(abs, apart[case].values()), default=0.0), case))
         scores = [each for case in apart.values() for each in case.values()]
         same = scores.count(0.0)
-        told = (
-            f"{len(apart):,} cases were scored in both runs; {same:,} of {len(scores):,} scores are the same"
-        )
+        told = f"{len(apart):,} {'case was' if len(apart) == 1 else 'cases were'} scored in both runs; {same:,} of {len(scores):,} scores are the same"
         rows = [
             [
                 element("a", {"href": _address(one, two, id=case)}, shorten(case, 60)),
@@ -256,11 +255,27 @@ def headline(inspector: Inspector) -> str:
     counts = inspector.index.score_counts(arms)
     lines = []
     for arm in arms:
-        means = [
-            f"{each.attribute} {each.mean:.2f}" for each in counts.summaries(arm) if each.mean is not None
-        ]
-        lines += [f"{arm.name}: {', '.join(means)}"] if means else []
-    return "; ".join(lines) or "no scores have been loaded yet"
+        found = [_result(each, arm) for each in counts.summaries(arm) if each.n]
+        lines += [f"{arm.name}: {', '.join(found)}"] if found else []
+    if lines:
+        return "; ".join(lines)
+    scored, _ = inspector.index.read_to
+    last = last_shown(inspector.store)
+    if not last:
+        return "no case has been judged yet"
+    return "no verdict was reached" if scored >= last else "no scores have been loaded yet"
+
+
+def _result(summary: ScoreSummary, arm: Arm) -> str:
+    """The mean of an attribute; where its scale has none, how often each answer was given."""
+    if summary.mean is not None:
+        return f"{summary.attribute} {summary.mean:.2f}"
+    answers = (
+        f"{score_words(value, pair=arm.rubric.compares)} {times:,}"
+        for value, times in summary.counts
+        if times
+    )
+    return f"{summary.attribute} ({', '.join(answers)})"
 
 
 def _address(one: Side, two: Side, **more: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..evals.report.drawing import clip
 from ..evals.report.markup import Html, element
 from ..orchestration.reading.analysis import conformity, influence, instant_agreements
 from ..orchestration.reading.analysis.movement import UNDER_ORDERS, Step, paths
@@ -13,7 +14,7 @@ from ..orchestration.verdict import Verdict
 from ..rubrics.rubric import Rubric
 from .scales import ScalePositions, score_words
 
-_GUTTER = 96
+_GUTTER = 126
 _COLUMN = 84
 _VERDICT = 66
 _LANE = 62
@@ -117,7 +118,7 @@ class Lanes:
                     {"class": "lane", "x": _GUTTER - 22, "y": top + 2, "width": end - _GUTTER + 22, "height": _LANE - 4, "rx": 6},
                 )
             )  # fmt: skip
-            parts.append(_text(_GUTTER - 32, top + _LANE / 2 + 4, juror[:12], "juror"))
+            parts.append(_text(_GUTTER - 32, top + _LANE / 2 + 4, clip(juror, 12), "juror"))
             for value, place in axis.ticks:
                 y = _height(lane, place)
                 parts.append(_line("tick", _GUTTER - 4, y, end - 6, y))
@@ -191,12 +192,15 @@ class Lanes:
         missing = len(vote.evidence) - found
         kind = "dot" + (" bare" if not found else "") + (" false" if missing else "")
         kind += " against" if place.step.purpose in UNDER_ORDERS else ""
-        quotes = f", {found} quotes found" + (f", {missing} not in the case" if missing else "")
+        quotes = f", {found} {'quote' if found == 1 else 'quotes'} found" + (
+            f", {missing} not in the case" if missing else ""
+        )
         name = f"{place.juror}, round {place.step.round}, {attribute} {score_words(vote.value, pair=self._rubric.compares)}{quotes}"
+        written = score_words(vote.value, pair=self._rubric.compares)[:3]
         shape = (
             element("circle", {"class": "halo", "cx": place.x, "cy": place.y, "r": _DOT + 4}),
             element("circle", {"class": "body", "cx": place.x, "cy": place.y, "r": _DOT}),
-            _text(place.x, place.y + 3.5, score_words(vote.value, pair=self._rubric.compares)[:3], "value"),
+            _text(place.x, place.y + 3.5, written, "value long" if len(written) > 2 else "value"),
         )
         target = vote_id(place.step.entry, attribute, self._prefix)
         return element(

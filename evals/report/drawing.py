@@ -114,7 +114,6 @@ def text(
     size: int = 12,
     bold: bool = False,
     soft: bool = False,
-    fill: str | None = None,
     turned: int = 0,
 ) -> Shape:
     """Words at a place; `soft` ones recede, `turned` ones are rotated by so many degrees."""
@@ -127,7 +126,6 @@ def text(
             "font-size": None if size == 12 else size,
             "font-weight": "600" if bold else None,
             "opacity": "0.7" if soft else None,
-            "fill": fill,
             "transform": f"rotate({turned} {_pixel(x)} {_pixel(y)})" if turned else None,
         },
         (words,),

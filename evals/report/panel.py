@@ -182,17 +182,15 @@ class Panel:
         self.add(rect(min(zero, end), y - BAR / 2, abs(end - zero), BAR, colour, opacity=0.75))
 
     def cell(self, column: int, row: int, share: float, words: str, colour: str, *, size: int = 12) -> None:
-        """A cell of a matrix, as dark as its share of 1."""
+        """A cell of a matrix, as dark as its share of 1; ink stays readable on the darkest, on white and on black paper."""
         wide, tall = self.width / self.x.high, self.height / self.y.high
-        fill = "#ffffff" if share > 0.6 else None
         self.add(
-            rect(column * wide, row * tall, wide - 2, tall - 2, colour, opacity=0.06 + 0.84 * share),
+            rect(column * wide, row * tall, wide - 2, tall - 2, colour, opacity=0.06 + 0.7 * share),
             text(
                 (column + 0.5) * wide - 1,
                 (row + 0.5) * tall + 4,
                 words,
                 anchor="middle",
-                fill=fill,
                 size=size,
             ),
         )

@@ -13,9 +13,11 @@ import pytest
 
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
+from venire.orchestration.reading.scores import ScoreSummary
 from venire.orchestration.verdict import Outcome
+from venire.rubrics import Case, load_rubric
 from venire.rubrics.ratings import Rating
-from venire.web import index_writer
+from venire.web import folder, index_writer
 from venire.web.charts import bar_figure, flows_figure, leanings_figure, scatter_figure, spread_figure
 from venire.web.index_writer import (
     SCHEMA,
@@ -34,7 +36,8 @@ from venire.web.pages.cases import _score, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words
 from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
-from venire.web.pages.texts import Citation, locate, mark_quotes
+from venire.web.pages.reports import board_view
+from venire.web.pages.texts import Citation, locate, mark_quotes, marked_texts
 from venire.web.pages.votes import _kinds as kinds_of
 from venire.web.pages.votes import how, verdict_words
 from venire.web.people import Difference, KeptDifferences, People
@@ -484,3 +487,44 @@ def test_how_far_the_index_has_read() -> None:
         and Reach(4, 4, 5, "").reading_scores
     )
     assert "w4" in str(badge("hung", 9)) and "w1" in str(badge("hung", 0))
+
+
+@pytest.mark.parametrize(
+    ("finished", "read", "summary", "words"),
+    [
+        (0, 0, [], "no case has been judged yet"),
+        (3, 1, [], "no scores have been loaded yet"),
+        (3, 3, [], "no verdict was reached"),
+        (3, 3, [((), 2.5)], "mine: asked 2.50"),
+        (3, 3, [(((-1, 2), (0, 1), (1, 0)), None)], "mine: asked (A 2, tie 1)"),
+    ],
+)
+def test_a_runs_headline_is_its_scores_or_why_there_are_none(
+    finished: int, read: int, summary: list[Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "last_shown", lambda store: finished)
+    report = SimpleNamespace(document=lambda: None)
+    arm = SimpleNamespace(name="mine", rubric=SimpleNamespace(compares=True))
+    found = [ScoreSummary("mine", "", "asked", counts, 3, mean, 0, 0, 0) for counts, mean in summary]
+    index = SimpleNamespace(
+        score_counts=lambda arms: SimpleNamespace(summaries=lambda arm: found), read_to=(read, read)
+    )
+    store = SimpleNamespace(arms=lambda: [arm])
+    inspector: Any = SimpleNamespace(study=report, board=report, store=store, index=index)
+    assert folder.headline(inspector) == words
+
+
+def test_of_a_pair_every_text_is_a_region_of_its_own_name() -> None:
+    case = Case(id="q", output="Yes.", output_b="No.", source="It is so.")
+    page = str(marked_texts(case, load_rubric("preference"), {}))
+    labels = re.findall(r'aria-label="([^"]+)"', page)
+    assert len(labels) == len(set(labels)) == 6
+    assert "<h3" not in page, "the texts may be the first heading below a case's name"
+
+
+def test_a_board_says_on_which_scale_scores_and_their_differences_are() -> None:
+    scores = {"small": {"score": 3.5, "low": 3.2, "high": 3.7, "n": 30}}
+    scenarios = {name: {"scores": scores, "scale": scale} for name, scale in (("notes", [1.0, 5.0]), ("questions", [0.0, 1.0]))}  # fmt: skip
+    words = plain(board_view({"systems": {}, "scenarios": scenarios}))
+    assert words.count("scores are from 1 to 5, differences on a scale from 0 (worst) to 1 (best)") == 1
+    assert words.count("differences on a scale") == 1

@@ -253,7 +253,7 @@ def _arm(arm: Arm, census: Census, *, opened: bool) -> Html:
             {"class": "panels"},
             _panel("What splits the jury", "The mean distance between jurors' first votes on each attribute, as a share of the scale.", _bars(census.splits())) if census.splits() else None,
             _panel("Harsh or lenient", "How much higher (+) or lower (-) a juror's first votes are, on average, than the other jurors' first votes.", svg(leanings_figure(census.leanings("juror"), "Leanings"), {"class": "plot"}),
-                   _leaning_table(census)) if len(jurors) > 1 else None,
+                   _leaning_table(census)) if len(jurors) > 1 and not arm.rubric.compares else None,
             _panel("Who moved towards whom", "An arrow points to the juror whose vote was read. It does not show that this vote caused the move; only control runs can show that.", svg(flows_figure(jurors, found, "Influence"), {"class": "plot flows"}),
                    _persuaders(census)) if found else None,
             _panel("Who conforms", "How often a juror moved to the majority without new evidence, as a share of the times it was outnumbered.", _bars(census.conformers()))

@@ -119,7 +119,12 @@ def _foldable(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
     """A table that opens when it is wanted; nothing where it has no row."""
     if not rows:
         return None
-    summary = element("summary", None, f"{_description(name, rows).title} ", quiet(f"{len(rows)} rows"))
+    summary = element(
+        "summary",
+        None,
+        f"{_description(name, rows).title} ",
+        quiet(f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"),
+    )
     return element("details", None, summary, table_view(name, rows))
 
 
@@ -247,6 +252,9 @@ def _scenario(name: str, scenario: Mapping[str, Any], differences: Sequence[Mapp
     mde = scenario.get("mde")
     told = f"scored by {scenario.get('scorer', '')}, {scenario.get('n', '')} cases"
     told += f"; differences of {mde:.2f} or more can be detected" if isinstance(mde, int | float) else ""
+    low, high = (*_list(scenario.get("scale")), 0.0, 1.0)[:2]
+    if (low, high) != (0.0, 1.0):
+        told += f"; scores are from {low:g} to {high:g}, differences on a scale from 0 (worst) to 1 (best)"
     return fragment(
         heading(name, quiet(told), _scenario_link(name, "", "answers side by side")),
         scrolling_table(name, ("system", "score", "95% interval", "n", *shown), rows),

@@ -290,7 +290,7 @@ def marked_texts(case: Case, rubric: Rubric, cited: Mapping[str, list[Citation]]
         exhibit.name: element(
             "section",
             {"class": "text", "aria-label": _NAMES.get(exhibit.name, exhibit.name)},
-            element("h3", None, _NAMES.get(exhibit.name, exhibit.name)),
+            element("h2", None, _NAMES.get(exhibit.name, exhibit.name)),
             element(
                 "div",
                 {"class": "words", "dir": "auto"},
@@ -302,7 +302,7 @@ def marked_texts(case: Case, rubric: Rubric, cited: Mapping[str, list[Citation]]
         for exhibit in rubric.exhibits(case)
     }
     judged = [panes.pop(name) for name in ("output", "output A", "output B") if name in panes]
-    names = ["Text under judgement"] if len(judged) == 1 else ["Output A", "Output B"]
+    names = ["Text under judgement"] if len(judged) == 1 else ["Text of output A", "Text of output B"]
     return element(
         "div",
         {"class": "texts"},

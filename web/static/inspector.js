@@ -136,7 +136,7 @@ const written = {
   JSON: (heads, rows) => JSON.stringify(rows.map((row) => Object.fromEntries(row.map((word, at) => [heads[at], word]))), null, 1),
 };
 function download(table, form) {
-  const heads = all("thead th", table).map((head, at) => words(head) || `column ${at + 1}`);
+  const heads = all("thead th", table).map((head, at) => words(head).replace(/ [↑↓]$/, "") || `column ${at + 1}`);
   const rows = all("tbody tr", table).map((row) => Array.from(row.cells, words));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([written[form](heads, rows)], { type: form === "CSV" ? "text/csv" : "application/json" }));
