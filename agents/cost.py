@@ -17,9 +17,11 @@ from pydantic import (
     Field,
     RootModel,
     SerializerFunctionWrapHandler,
+    ValidationError,
     model_serializer,
 )
 
+from ..rubrics.errors import VenireError
 from ..rubrics.yaml_files import load_yaml
 from .model import FailedTry, Reply, Usage
 
@@ -63,9 +65,22 @@ class _PriceList(RootModel[dict[str, Price]]):
     """A file of prices: each model string with its own."""
 
 
-def load_prices(path: Path) -> Mapping[str, Price]:
-    """The prices in a YAML file, by model string as a jury has it."""
-    return load_yaml(path, _PriceList).root
+Prices = str | Path | Mapping[str, Price | Mapping[str, float]]
+"""A YAML file of prices, or what stands in one."""
+
+
+def load_prices(source: Prices) -> Mapping[str, Price]:
+    """The prices in a YAML file, or in a mapping like it, by model string as a jury has it."""
+    if isinstance(source, str | Path):
+        return load_yaml(Path(source), _PriceList).root
+    try:
+        return _PriceList.model_validate(source).root
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise VenireError(
+            f"prices: {': '.join(map(str, first['loc']))}: {first['msg']}",
+            remedy='give US dollars per million tokens for each model, such as {"server/llama": {"prompt": 1.25, "completion": 5}}',
+        ) from None
 
 
 CostUnit = Literal["usd", "tokens", "calls"]

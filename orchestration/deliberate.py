@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..agents.budget import Budget
+from ..agents.cost import Prices, load_prices
 from ..agents.prompting import brief
-from ..agents.providers import Preflight
+from ..agents.providers import Preflight, Providers
 from ..agents.tracing import BALLOT, RESULT, DeliberationSpan, provider_and_model
 from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
@@ -38,10 +39,12 @@ async def deliberate(
     *,
     model: str | None = None,
     base_url: str | None = None,
+    prices: Prices | None = None,
 ) -> Verdict:
     """The verdict of `jury` on `case`; `model` fills seats that name none.
 
-    `rubric` and `jury` are each the thing itself, a file, or a name from the library.
+    `rubric` and `jury` are each the thing itself, a file, or a name from the library. `prices` (a file, or
+    `{model: {"prompt": USD, "completion": USD}}` for a million tokens) are for models that have none.
 
     Raises:
         ModelNotNamed: A seat names no model, and none is given.
@@ -53,7 +56,8 @@ async def deliberate(
     jury = suited_jury(jury, rubric)
     check_protocol(jury, rubric)
     await Preflight().check(models_asked(jury))
-    court = Court(budget=Budget(ends_at_refusal=False), scored=ScoredCases.of([case]))
+    providers = Providers(prices=load_prices(prices or {}))
+    court = Court(budget=Budget(ends_at_refusal=False), scored=ScoredCases.of([case]), providers=providers)
     try:
         # A client may import for seconds before it can be used, and the caller's loop has other things to do.
         await asyncio.to_thread(ready, jury, court, rubric)
@@ -72,9 +76,10 @@ def deliberate_sync(
     *,
     model: str | None = None,
     base_url: str | None = None,
+    prices: Prices | None = None,
 ) -> Verdict:
     """`deliberate`, for code that is not async; in a notebook too, where an event loop is running already."""
-    hearing = deliberate(case, rubric, jury, model=model, base_url=base_url)
+    hearing = deliberate(case, rubric, jury, model=model, base_url=base_url, prices=prices)
     try:
         asyncio.get_running_loop()
     except RuntimeError:

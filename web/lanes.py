@@ -11,6 +11,7 @@ from ..evals.report.markup import Html, element
 from ..orchestration.reading.analysis import conformity, influence, instant_agreements
 from ..orchestration.reading.analysis.movement import UNDER_ORDERS, Step, paths
 from ..orchestration.verdict import Verdict
+from ..rubrics.errors import count_words
 from ..rubrics.rubric import Rubric
 from .scales import ScalePositions, score_words
 
@@ -192,7 +193,7 @@ class Lanes:
         missing = len(vote.evidence) - found
         kind = "dot" + (" bare" if not found else "") + (" false" if missing else "")
         kind += " against" if place.step.purpose in UNDER_ORDERS else ""
-        quotes = f", {found} {'quote' if found == 1 else 'quotes'} found" + (
+        quotes = f", {count_words(found, 'quote')} found" + (
             f", {missing} not in the case" if missing else ""
         )
         name = f"{place.juror}, round {place.step.round}, {attribute} {score_words(vote.value, pair=self._rubric.compares)}{quotes}"

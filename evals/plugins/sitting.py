@@ -19,7 +19,7 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from ...agents.budget import Budget, BudgetSpent
-from ...agents.cost import Price, load_prices
+from ...agents.cost import Prices, load_prices
 from ...agents.providers import Preflight, Providers
 from ...orchestration.bench import Court
 from ...orchestration.deliberate import (
@@ -114,7 +114,7 @@ class SittingOptions(TypedDict, total=False):
     model: str | None
     base_url: str | None
     record: Location | None
-    prices: str | Path | Mapping[str, Price] | None
+    prices: Prices | None
     max_usd: float | None
     max_tokens: int | None
     in_flight: int
@@ -172,7 +172,7 @@ def _setup(
     model: str | None = None,
     base_url: str | None = None,
     record: Location | None = None,
-    prices: str | Path | Mapping[str, Price] | None = None,
+    prices: Prices | None = None,
     max_usd: float | None = None,
     max_tokens: int | None = None,
     in_flight: int = 32,
@@ -183,7 +183,7 @@ def _setup(
     asked = rubric if isinstance(rubric, Rubric) else load_rubric(rubric)
     filled = (jury if isinstance(jury, Jury) else load_jury(jury)).fill(model=model, base_url=base_url)
     filled = suited_jury(filled, asked)
-    known = load_prices(Path(prices)) if isinstance(prices, str | Path) else prices or {}
+    known = load_prices(prices or {})
     manifest = arm_manifest(asked, filled, seed=seed, scored=ScoredCases(), prices=known)
     limits = {"usd": max_usd, "tokens": max_tokens, "in_flight": in_flight}
     name = fingerprint({**manifest, **limits, "record": str(record), "redact": redact})
@@ -233,7 +233,7 @@ class Sitting:
 
     `rubric` and `jury` are each a name, a file or the thing itself. `model` and `base_url` fill seats that name none.
     `record` is a run: calls and deliberations are kept in it, and what it holds is not paid for again; several juries may
-    sit on one record. `prices` are for models that have none; `max_usd` and `max_tokens` are what may be spent before
+    sit on one record. `prices` (a file, or `{model: {"prompt": USD, "completion": USD}}` for a million tokens) are for models that have none; `max_usd` and `max_tokens` are what may be spent before
     everything stops. `redact` keeps the words of cases and jurors out of the record.
 
     Every model is asked first whether it can be reached; where one cannot be asked for free, the first case is heard alone. Where the record holds calls, one that cannot be is an error

@@ -123,6 +123,23 @@ def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, problem: str)
     assert "prices.yaml:1" in raised.value.problem
 
 
+@pytest.mark.parametrize(
+    ("prices", "problem"),
+    [
+        ({"server/a": {"prompt": -1, "completion": 1}}, "server/a: prompt: "),
+        ({"server/a": {"prompt": 1}}, "server/a: completion: "),
+        ({"server/a": 3}, "server/a: "),
+    ],
+)
+def test_prices_in_python_are_a_mapping_and_a_mistake_in_it_is_named(
+    prices: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(VenireError, match=problem):
+        load_prices(prices)
+    right = {"server/a": {"prompt": 1, "completion": 2}, "server/b": Price(prompt=1, completion=2)}
+    assert set(load_prices(right).values()) == {right["server/b"]}
+
+
 def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
     page = (ROOT / "docs/budgets.md").read_text(encoding="utf-8")
     (tmp_path / "prices.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])

@@ -12,6 +12,7 @@ from ...evals.report.section import TableText, records
 from ...evals.studies.study_tables import table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
+from ...rubrics.errors import count_words
 from ..search import PAGE
 from .frame import heading, quiet
 
@@ -123,7 +124,7 @@ def _foldable(name: str, rows: Sequence[Mapping[str, Any]]) -> Html | None:
         "summary",
         None,
         f"{_description(name, rows).title} ",
-        quiet(f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"),
+        quiet(count_words(len(rows), "row")),
     )
     return element("details", None, summary, table_view(name, rows))
 
