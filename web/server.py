@@ -7,6 +7,7 @@ import hmac
 import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -300,7 +301,6 @@ class Inspector:
         )
 
     async def _graph(self, request: web.Request) -> web.Response:
-        # networkx takes longer to import than most pages to make.
         from .pages.graph import graph_view
 
         search, case = CaseSearch.of(request.query), request.query.get("id", "")
@@ -558,6 +558,8 @@ def serve_until_interrupted(
     inspector: Served, name: str, *, port: int, opened: bool, say: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C; `opened`: in the browser at once."""
+    # networkx takes longer to import than a page may take to make: nobody waits for it on the first graph.
+    import_module(".pages.graph", __package__)
 
     def ready(address: str) -> None:
         say(f"inspecting {name} at {address}")

@@ -267,9 +267,10 @@ def under_labels(ratings: Sequence[Rating], store: Store) -> list[Rating]:
     attributes = _compared_attributes(store)
 
     def relabel(rating: Rating) -> Rating:
-        case = store.case(rating.case)
+        # Most runs compare nothing, and a case is not read for each of their ratings.
+        case = store.case(rating.case) if rating.attribute in attributes else None
         number = preference_number(case, rating.value)
-        if rating.attribute not in attributes or case is None or not isinstance(number, int | float):
+        if case is None or not isinstance(number, int | float):
             return rating
         return replace(rating, value=case.under_labels(number))
 
