@@ -35,6 +35,7 @@ from venire.rubrics.ballot import ballot_shape
 from venire.rubrics.errors import ModelUnreachable
 
 PROMPT = Prompt("Be fair.", "The case. ", "Score it.", nonce="c0de")
+SLEEP = ModelGateway._sleep
 REFUSAL = "I'm sorry, I cannot judge this."
 
 
@@ -323,3 +324,31 @@ def test_the_version_that_a_reply_states_is_kept_as_far_as_the_name_does_not_say
         "top_k": 5,
         "seed": 0,
     }
+
+
+def test_a_pause_ends_when_nothing_may_be_sent_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 4:
+            seat.budget.interrupted = "SIGINT"
+
+    seat = Seat()
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(SLEEP(seat.gateway, 2.5))
+    assert slept == [1.0, 1.0, 0.5]
+    with pytest.raises(BudgetSpent):
+        asyncio.run(SLEEP(seat.gateway, 60.0))
+    assert len(slept) == 4
+
+
+@pytest.mark.parametrize("votes_only", [False, True])
+def test_who_answers_by_the_case_alone_reads_no_prompt(votes_only: bool) -> None:
+    client = Listed()
+    client.votes_only = votes_only
+    seat = Seat()
+    gateway = ModelGateway(
+        RateLimitedClient(client, 1), ModelSettings(model="server/a"), calls=seat.record, meter=seat.meter, rng=random.Random(1)
+    )  # fmt: skip
+    assert gateway.reads_prompts is not votes_only

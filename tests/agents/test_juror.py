@@ -246,6 +246,8 @@ def test_who_argues_is_told_its_side_of_the_scale_or_of_the_pair(rubric: Rubric,
         words = brief(judged, questions)
         asyncio.run(juror(gateway).argue(words, questions.names, side=side, round=1, own={}, heard=[]))
         (note,) = gateway.prompts[0].subject.context.notes
+        against = {"high": ("better", "too severe"), "low": ("worse", "too lenient")}[side]
+        assert questions is PAIR or all(word in gateway.prompts[0].body for word in against)
         return str(note)
 
     assert "the text is better than" in told(rubric, case, "high") and "too severe" in told(
@@ -257,3 +259,24 @@ def test_who_argues_is_told_its_side_of_the_scale_or_of_the_pair(rubric: Rubric,
     # Of a pair, the low side is output A and the high one output B.
     assert "case for output B, and against output A" in told(PAIR, PAIRED, "high")
     assert "case for output A, and against output B" in told(PAIR, PAIRED, "low")
+
+
+@pytest.mark.parametrize("way", ["join", "vote"])
+def test_a_first_ballot_after_others_spoke_is_cast_in_sight_of_them(
+    way: str, rubric: Rubric, case: Case
+) -> None:
+    heard = [Statement("2/b", "b", Vote(attribute="accurate", value=2, rationale="Because of the dose."))]
+    gateway = Gateway()
+    seat, words = juror(gateway), brief(case, rubric)
+    if way == "join":
+        ask = seat.join(words, rubric.names, round=3, heard=heard, notice="You are called on.", repeat=2)
+    else:
+        ask = seat.vote(words, rubric.names, round=3, heard=heard)
+    turn = asyncio.run(ask)
+
+    (prompt,) = gateway.prompts
+    assert (turn.answer.round, turn.answer.saw, turn.answer.juror) == (3, ("2/b",), "a")
+    assert gateway.repeats == [2 if way == "join" else 0]
+    assert prompt.subject.context.heard == (("b", heard[0].vote),) and prompt.subject.context.own == ()
+    assert "Because of the dose." in prompt.body and prompt.subject.round == 3
+    assert way == "vote" or any("You are called on." in note for note in prompt.subject.context.notes)

@@ -94,7 +94,8 @@ def test_receipts_add_up_one_after_the_other_or_side_by_side_and_unknown_stays_u
     assert one.plus("k9", Reply("x")).usd is None and Receipt().cost.usd == 0.0
     total = Cost.total([one, two, receipt(None, 1.0, "k4")])
     assert (total.calls, total.priced, total.known_usd, total.usd, total.tokens) == (4, 3, 0.75, None, 36)
-    assert Cost.of(reply) + Cost.of(Reply("y")) == Cost(2, Usage(1, 2, 1), 1, 0.5, 4.0, 1)
+    assert (total.usage, total.seconds, total.estimated) == (Usage(21, 15, 9), 6.0, 3)
+    assert Cost.of(reply) + Cost.of(Reply("y", Usage(3, 4, 2))) == Cost(2, Usage(4, 6, 3), 1, 0.5, 4.0, 1)
     assert math.isnan(total.amount("usd")) and (total.amount("tokens"), total.amount("calls")) == (36, 4)
 
 
