@@ -124,6 +124,14 @@ def test_a_conditional_attribute_is_asked_where_its_condition_is_met(rubric: Rub
     assert asked() == ["a"] and asked(1) == ["a", "b"] and asked(1, 2) == ["a", "b", "c"]
     assert asked(2, 2) == ["a"], "an answer to what is not asked any more counts for nothing"
     assert asked(names=("b", "c")) == ["b"], "a condition that is not on the sheet was met before"
+    case = Case(id="1", output="o")
+    subject = brief(case, asking).subject("ann", ("a", "b"), round=1)
+    form = inline(ballot_shape(asking, ("a", "b")))["properties"]
+    for a, b in ((1, 4), (2, "not_applicable")):
+        given = {"a": {"score": a, "rationale": "r"}, "b": {"score": 4, "rationale": "s"}}
+        filled = person._ballot_answer(subject, form, given)
+        assert filled["a"] == {"rationale": "r", "evidence": [], "score": a}
+        assert filled["b"]["score"] == b and (filled["b"]["rationale"] == "s") is (b == 4)
 
 
 SETTINGS = ModelSettings(model="person/ann", wait="2h", usd_per_hour=36)
@@ -253,6 +261,9 @@ def test_an_answer_belongs_to_all_that_was_shown(case: Case, rubric: Rubric) -> 
     assert person._address(replace(plain, context=other_words), 0) == addresses[9], (
         "not by the words of a prompt"
     )
+    second = vote.model_copy(update={"attribute": "thorough"})
+    both, turned = (Context(own=order, heard=tuple(("b", each) for each in order)) for order in ((vote, second), (second, vote)))  # fmt: skip
+    assert len({person._address(replace(plain, context=each), 0) for each in (both, turned)}) == 1
     for free in ("system", "notes"):
         assert person._address(replace(plain, context=Context(notes=(free,))), 0) == addresses[0]
 
