@@ -37,7 +37,7 @@ def test_windows_are_stated_or_known_or_assumed() -> None:
     assert window_of(model="server/x", context=9000, max_tokens=500).answer == 2500
 
 
-@pytest.mark.parametrize("name", ["orchestrated", "moderated", "delphi"])
+@pytest.mark.parametrize("name", ["moderated", "delphi"])
 def test_twenty_jurors_ten_rounds_and_nine_attributes_stay_within_the_window(name: str) -> None:
     context = 12_000
     rubric = Rubric.model_validate(

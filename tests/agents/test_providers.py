@@ -16,7 +16,7 @@ from venire.agents.budget import Budget, BudgetSpent, LimitReached, Meter
 from venire.agents.clients.person import PersonClient
 from venire.agents.cost import Price
 from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling, TransientFailure, Usage
-from venire.agents.model_client import ClientFactory, ModelClient
+from venire.agents.model_client import ClientFactory, ModelClient, factory_for
 from venire.agents.providers import Preflight, Providers, RateLimitedClient
 from venire.agents.tracing import Tracing
 from venire.personas.jury import ModelSettings
@@ -263,6 +263,11 @@ def test_seats_share_a_client_where_one_limit_holds_for_both(
     assert (first is second) is shared
     assert len(opened) == 2 - shared
     assert providers.get(ModelSettings.model_validate(one)) is first
+
+
+def test_one_client_serves_an_endpoint_and_what_runs_here_has_one_for_each_model() -> None:
+    shared = {model: not factory_for(model).per_model for model in ("openai/a", "server/a", "local", "recorded/t#a", "person/ann")}  # fmt: skip
+    assert shared == {"openai/a": True, "server/a": True, "local": False, "recorded/t#a": False, "person/ann": False}  # fmt: skip
 
 
 def test_a_client_is_opened_with_the_runs_limits_prices_and_secrets(
