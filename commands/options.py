@@ -165,14 +165,20 @@ def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], 
 
 def filled_jury(jury: Jury, model: str | None, base_url: str | None) -> Jury:
     """The jury with `model` in every seat that names none; at a terminal, the embedded model is offered where there is no other."""
+    filled = jury.fill(model=model, base_url=base_url)
+    return filled.fill(model="local") if embedded_wanted(filled) else filled
+
+
+def embedded_wanted(jury: Jury) -> bool:
+    """Whether a person at the terminal, asked because the jury names no model, wants the embedded one."""
     from ..orchestration.deliberate import seats_without_model
 
-    filled = jury.fill(model=model, base_url=base_url)
-    if (unnamed := seats_without_model(filled)) and sys.stdin.isatty() and sys.stderr.isatty():
-        say(f"the jury {jury.name!r} names no model for {', '.join(unnamed)}", err=True)
-        question = "Judge with the small embedded model, which is for trying things out?"
-        return filled.fill(model="local") if click.confirm(question, default=False, err=True) else filled
-    return filled
+    unnamed = seats_without_model(jury)
+    if not unnamed or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    say(f"the jury {jury.name!r} names no model for {', '.join(unnamed)}", err=True)
+    question = "Judge with the small embedded model, which is for trying things out?"
+    return click.confirm(question, default=False, err=True)
 
 
 def location(run: str) -> Path | str:

@@ -19,6 +19,7 @@ from .options import (
     RPM,
     TPM,
     console,
+    embedded_wanted,
     exit_unless_met,
     exit_unless_whole,
     location,
@@ -341,8 +342,11 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
     from .running import cluster_of
 
     options["cluster"] = cluster_of(options["executor"], options.pop("ray_address"), options.pop("workers"))
+    loaded = load_suite_file(suite, data)
+    if options["model"] is None and (unnamed := loaded.jury_without_model()) and embedded_wanted(unnamed):
+        options["model"] = "local"
     session = suite_session(suite, output, **options)
-    result = run_suite(load_suite_file(suite, data), session)
+    result = run_suite(loaded, session)
     if as_json:
         print_json(result.json())
     else:

@@ -245,7 +245,7 @@ def models_asked(jury: Jury) -> list[ModelSettings]:
 
 NAME_A_MODEL = (
     "give --model NAME (model= in Python, --venire-model in pytest, model: in a study or optimisation file), "
-    "or write model: NAME at the seat in the jury file; to try things out, use the small embedded model: --model local"
+    "or write model: NAME at the seat in the jury file; to try things out, use the small embedded model: --model local, or in a file model: local"
 )
 
 

@@ -35,7 +35,7 @@ from .summaries import (
 )
 
 FILE = "inspector.sqlite"
-_FORM = f"10 {version('venire')}"
+_FORM = f"11 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 
 SCHEMA = """
@@ -67,6 +67,7 @@ CREATE TABLE differences (
     ratings TEXT NOT NULL, place INTEGER NOT NULL, case_id TEXT NOT NULL, arm_name TEXT NOT NULL, attribute TEXT NOT NULL,
     score REAL NOT NULL, people REAL NOT NULL, PRIMARY KEY (ratings, place)
 ) WITHOUT ROWID;
+CREATE INDEX differences_counted ON differences (ratings, arm_name, people, score, attribute);
 CREATE TABLE sums (
     arm INTEGER NOT NULL, topic TEXT NOT NULL, one TEXT NOT NULL, two TEXT NOT NULL, times INTEGER NOT NULL,
     total REAL NOT NULL, PRIMARY KEY (arm, topic, one, two)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...agents.cost import Cost
+from ...rubrics.errors import count_words
 from .dry_run import ANSWER_TOKENS, BYTES_PER_TOKEN
 from .plan import Plan, RecordedPlan, StudyPlan
 from .plan_cost import CostEstimate
@@ -59,7 +60,7 @@ def _run_lines(plan: Plan) -> list[str]:
     calls = _calls(total) if total.exact else _calls(total).replace(" to ", " and ")
     tasks = f", {', '.join(task.name for task in plan.tasks)} not counted" if plan.tasks else ""
     lines = [
-        f"{len(plan.arms)} arms on {len(plan.cases)} cases ({selection} for choosing arms, {test} for scoring the chosen arms)",
+        f"{count_words(len(plan.arms), 'arm')} on {count_words(len(plan.cases), 'case')} ({selection} for choosing arms, {test} for scoring the chosen arms)",
         (
             f"{calls} calls, if every answer is usable; run one by one, the arms would make at least {plan.alone} calls{tasks}"
             if total.exact

@@ -21,7 +21,8 @@ from pydantic import (
 )
 
 from ...agents.cost import Price, load_prices
-from ...personas.jury import ModelSettings
+from ...orchestration.deliberate import seats_without_model
+from ...personas.jury import Jury, ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest
 from ...rubrics.yaml_files import load_yaml, wrong
@@ -187,6 +188,12 @@ class LoadedSuite:
         """Every system's name, models and recorded ones."""
         recorded = (name for part in self.parts for name in part.recorded)
         return tuple(dict.fromkeys([*(system.title for system in self.asked), *recorded]))
+
+    def jury_without_model(self) -> Jury | None:
+        """The first jury of a scenario that does not name the model of each of its seats."""
+        seatings = (part.scenario.seating for part in self.parts)
+        juries = (seating.jury for seating in seatings if seating is not None)
+        return next((jury for jury in juries if seats_without_model(jury)), None)
 
 
 def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:

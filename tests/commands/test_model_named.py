@@ -15,6 +15,7 @@ from venire import Case, deliberate_sync
 from venire.cli import app
 from venire.commands import options
 from venire.evals.plugins.sitting import Sitting
+from venire.evals.suites.suite import load_suite
 from venire.personas import load_jury
 from venire.rubrics.errors import ModelNotNamed
 
@@ -146,6 +147,13 @@ def test_at_a_terminal_the_embedded_model_is_offered(
     monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
 
     assert options.filled_jury(load_jury("single"), None, None).seats[0].model == model
+
+
+def test_a_suite_knows_the_jury_whose_model_is_asked_about(folder: Path) -> None:
+    unnamed = load_suite("suite.yaml").jury_without_model()
+    assert unnamed is not None and unnamed.name == "stances"
+    (folder / "scenario.yaml").write_text(SCENARIO.replace("stances", "lens-jury"))
+    assert load_suite("suite.yaml").jury_without_model() is None
 
 
 def test_an_attribute_that_was_not_asked_names_the_near_one() -> None:
