@@ -307,3 +307,52 @@ def test_overall_turns_what_is_better_low_and_a_harsh_rater_is_told() -> None:
     severity = found.raters.set_index(["attribute", "rater"])["severity"].unstack("attribute")
     assert severity["clear"].tolist() == pytest.approx([-0.5, -0.5, 1]) == (-severity["risk"]).tolist()
     assert found.levels == {"clear": "ordinal", "risk": "ordinal", "overall": "ordinal"}
+
+
+def gwet(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """Gwet's AC of two raters by its formula: chance is the sum of weights over q(q - 1), times how evenly values are used."""
+    q = len(weight)
+    observed = np.mean([weight[int(a) - 1, int(b) - 1] for a, b in zip(x, y, strict=True)])
+    used = np.array([((x == k).mean() + (y == k).mean()) / 2 for k in range(1, q + 1)])
+    chance = weight.sum() / (q * (q - 1)) * (used * (1 - used)).sum()
+    return float((observed - chance) / (1 - chance))
+
+
+def test_every_registered_coefficient_is_the_one_of_its_name() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.integers(1, 6, 50).astype(float)
+    y = np.clip(x + rng.integers(-2, 3, 50), 1, 5)
+    found = agreement(of(np.column_stack([x, y])), categories={"a": [1, 2, 3, 4, 5]}).attributes["a"]
+    steps = np.arange(5)
+    n, both = len(x), np.column_stack([x, y])
+    rows, columns = both - both.mean(), both.mean(axis=0) - both.mean()
+    between = 2 * (rows.mean(axis=1) ** 2).sum() / (n - 1)
+    raters = n * (columns**2).sum()
+    residual = ((rows - rows.mean(axis=1, keepdims=True) - columns) ** 2).sum() / (n - 1)
+    within = (raters + residual * (n - 1)) / n
+    expected = {
+        "icc1": (between - within) / (between + within),
+        "icc2": (between - residual) / (between + residual + 2 * (raters - residual) / n),
+        "icc3": (between - residual) / (between + residual),
+        "icc1k": (between - within) / between,
+        "icc2k": (between - residual) / (between + (raters - residual) / n),
+        "icc3k": (between - residual) / between,
+        **{f"alpha_{level}": krippendorff.alpha([x, y], level_of_measurement=level) for level in ("nominal", "ordinal", "interval", "ratio")},
+        "ac1": gwet(x, y, np.eye(5)),
+        "ac2": gwet(x, y, 1 - (steps[:, None] - steps) ** 2 / 16),
+        "kappa": cohen_kappa_score(x, y),
+        "kappa_linear": cohen_kappa_score(x, y, weights="linear"),
+        "kappa_quadratic": cohen_kappa_score(x, y, weights="quadratic"),
+        "percent": (x == y).mean(),
+        "spearman": stats.spearmanr(x, y)[0],
+        "kendall": stats.kendalltau(x, y)[0],
+        "pearson": stats.pearsonr(x, y)[0],
+        "offset": (x - y).mean(),
+        "rmse": np.sqrt(((x - y) ** 2).mean()),
+        "mae": np.abs(x - y).mean(),
+    }  # fmt: skip
+    used = np.array([((x == k).sum() + (y == k).sum()) / 100 for k in range(1, 6)])
+    expected["fleiss"] = ((x == y).mean() - (used**2).sum()) / (1 - (used**2).sum())
+
+    assert set(expected) == set(found)
+    assert {name: each.value for name, each in found.items()} == pytest.approx(expected)

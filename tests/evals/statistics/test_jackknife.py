@@ -16,7 +16,16 @@ from venire.evals.statistics.chance import cohen_kappa, fleiss_kappa, gwet_ac, p
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.error import mae, offset, rmse
-from venire.evals.statistics.gate import SQUARED, interval_refusal
+from venire.evals.statistics.gate import (
+    OPEN,
+    RANKED,
+    RANKED_PAIRS,
+    SQUARED,
+    SQUARED_PAIRS,
+    Gate,
+    group_warning,
+    interval_refusal,
+)
 from venire.evals.statistics.icc import F_WARNING, FORMS, icc
 from venire.evals.statistics.jackknife import Jackknife
 from venire.evals.statistics.matrix import Matrix, matrix
@@ -236,3 +245,48 @@ def test_of_cases_that_are_the_same_one_is_left_out_at_a_time() -> None:
     )
 
     assert found.se == pytest.approx(np.sqrt(29 / 30 * ((left_out - left_out.mean()) ** 2).sum()))
+
+
+@pytest.mark.parametrize("gate", [SQUARED, RANKED, SQUARED_PAIRS, RANKED_PAIRS])
+@pytest.mark.parametrize("raters", [2, 3])
+def test_five_shared_departures_open_a_gate_and_four_do_not(gate: Gate, raters: int) -> None:
+    """All raters leave the commonest value together on so many of thirty cases; cases on which one alone leaves it count for nothing."""
+    for shared, refused in ((4, True), (5, False)):
+        values = np.full((30, raters), 5.0)
+        values[:shared] = 4.0
+        values[20:28, 0] = 3.0
+        grid = Matrix(values, tuple(range(30)), tuple("abc"[:raters]), np.arange(30))
+        told = interval_refusal(grid, gate)
+        assert bool(told) == refused and (not refused or f"only {shared} of 30 cases" in told)
+        # In one group they are one departure.
+        together = Matrix(values, grid.cases, grid.raters, np.maximum(np.arange(30) - shared + 1, 0))
+        assert interval_refusal(together, gate)
+    assert (
+        interval_refusal(Matrix(np.full((30, 2), 5.0), tuple(range(30)), ("a", "b"), np.arange(30)), OPEN)
+        == ""
+    )
+
+
+def test_of_pairs_the_one_that_departs_together_least_decides_and_pairs_that_take_no_part_do_not() -> None:
+    values = np.full((30, 3), 5.0)
+    values[:8, :2] = 4.0
+    values[:3, 2] = 4.0
+    grid = Matrix(values, tuple(range(30)), ("a", "b", "c"), np.arange(30))
+
+    assert interval_refusal(grid, SQUARED) == "" and "a and c depart" in interval_refusal(grid, SQUARED_PAIRS)
+    assert interval_refusal(grid, SQUARED_PAIRS, pairs=np.array([[0, 1]])) == ""
+    grouped = Matrix(values, grid.cases, grid.raters, np.arange(30) // 2)
+    assert "only 2 of 15 groups" in interval_refusal(grouped, SQUARED_PAIRS)
+
+
+@pytest.mark.parametrize(("gate", "fewest"), [(SQUARED, 12), (RANKED, 8), (SQUARED_PAIRS, 12), (RANKED_PAIRS, 8), (OPEN, 5)])  # fmt: skip
+def test_groups_of_several_cases_must_be_so_many(gate: Gate, fewest: int) -> None:
+    rng = np.random.default_rng(0)
+    for groups in (fewest - 1, fewest):
+        values = np.repeat(rng.integers(1, 6, (groups * 3, 1)).astype(float), 2, axis=1)
+        grid = Matrix(values, tuple(range(groups * 3)), ("a", "b"), np.arange(groups * 3) % groups)
+        assert bool(interval_refusal(grid, gate)) == (groups < fewest)
+        assert group_warning(grid)
+    for groups in (24, 25):
+        grid = Matrix(np.ones((groups * 2, 2)), tuple(range(groups * 2)), ("a", "b"), np.arange(groups * 2) % groups)  # fmt: skip
+        assert bool(group_warning(grid)) == (groups < 25)
