@@ -90,6 +90,23 @@ def test_two_arms_are_compared_on_the_cases_that_both_scored() -> None:
         assert rows[family]["p_holm"].tolist() == pytest.approx(holm(rows[family]["p"].tolist()), nan_ok=True)
 
 
+def test_p_is_corrected_over_the_overall_contrasts_and_over_those_of_attributes_apart() -> None:
+    rng = np.random.default_rng(9)
+    truth = rng.integers(1, 6, (2, 40)).astype(float)
+    off = {name: np.clip(truth + rng.integers(-reach, reach + 1, (2, 40)), 1, 5) for name, reach in (("a", 1), ("b", 3), ("Ana", 1))}  # fmt: skip
+
+    def told(name: str) -> list[pd.DataFrame]:
+        return [ratings(name, off[name][n], attribute) for n, attribute in enumerate(("safe", "clear"))]
+
+    rows = contrasts(sheet_of(evidence({"safe": LIKERT, "clear": LIKERT}, arms=[*told("a"), *told("b")], people=told("Ana"))))  # fmt: skip
+    overall = rows["attribute"] == OVERALL
+
+    assert rows["p"].notna().sum() > 6
+    for family in (overall, ~overall):
+        assert rows[family]["p_holm"].tolist() == pytest.approx(holm(rows[family]["p"].tolist()), nan_ok=True)
+    assert rows["p_holm"].tolist() != pytest.approx(holm(rows["p"].tolist()), nan_ok=True)
+
+
 def test_what_may_explain_differences_varies_is_known_and_has_cases_enough() -> None:
     sheet = sheet_of(world())
     names = [f"c{n}" for n in range(6)]

@@ -53,7 +53,7 @@ def judgement(abstentions: Any = (), **values: Any) -> Any:
         name: Mark(name, status.get(value, "reached"), value, share(RUBRIC, name, value), "no quorum")  # type: ignore[arg-type]
         for name, value in values.items()
     }
-    tokens = {"prompt": 10, "completion": 5, "cached": 0}
+    tokens = {"prompt": 10, "completion": 5, "cached": 4}
     found = {"case": "c", "arm": "panel", "seconds": 1.5, "abstentions": list(abstentions), "tokens": tokens}
     return SimpleNamespace(rubric=RUBRIC, marks=marks, document=found)
 
@@ -91,6 +91,9 @@ def test_a_range_is_what_worst_and_best_become_and_reasons_are_flagged() -> None
 
     best = grader_answer(run, judgement(accurate=5, risk=1, tone="plain"))
     hung = grader_answer(run, judgement(lost, accurate=None, risk=1, tone="plain"))
+    # Cached tokens are some of the prompt's.
+    assert best["metadata"]["token_usage"] == 15
+    assert best["model_grader_token_usage_per_model"] == {"panel": {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4, "total_tokens": 15}}  # fmt: skip
 
     assert (best["reward"], best["sub_rewards"]["risk"]) == (1.0, 1.0)
     errors = hung["metadata"]["errors"]

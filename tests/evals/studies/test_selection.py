@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -36,6 +37,7 @@ from venire.evals.ratings.reference import reference
 from venire.evals.report.html import svg
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.proportion import wilson
+from venire.evals.studies import findings
 from venire.evals.studies import jury_search as searching
 from venire.evals.studies.candidates import DIFFERENCE, Composition, pareto
 from venire.evals.studies.deliberated_arms import weigh
@@ -43,6 +45,7 @@ from venire.evals.studies.judgements import arm_credits
 from venire.evals.studies.juror_pool import Pool, pool_of
 from venire.evals.studies.juror_tables import (
     Shares,
+    _random,
     _with_sampling,
     effective_jurors,
     error_correlations,
@@ -729,3 +732,25 @@ def test_the_table_of_jurors_has_each_ones_own_numbers_and_those_who_add_most_co
     errors = pd.DataFrame({name: (votes[name] != truth).astype(float) for name in names})
     for row in error_correlations(three).to_dict("records"):
         assert row["correlation"] == pytest.approx(errors[row["first"]].corr(errors[row["second"]]), nan_ok=True)  # fmt: skip
+
+
+def test_random_juries_have_the_size_that_is_asked_for_and_seat_nobody_more_often() -> None:
+    few, many = (_random(jurors, 3, np.random.default_rng(0)) for jurors in (5, 12))
+    assert len(few) == math.comb(5, 3) == len(np.unique(few, axis=0)) and len(many) == 100
+    assert (few.sum(axis=1) == 3).all() and (many.sum(axis=1) == 3).all()
+    assert many.mean(axis=0) == pytest.approx(np.full(12, 0.25), abs=0.15)
+
+
+@pytest.mark.parametrize("searched", [None, "tpe"])
+def test_seats_of_a_search_are_held_against_each_other_on_what_was_chosen_on_alone(monkeypatch: pytest.MonkeyPatch, searched: str | None) -> None:  # fmt: skip
+    given: dict[str, Any] = {}
+    ballots = pd.DataFrame({"case": ["s1", "s2", "t1"], "juror": "x"})
+    monkeypatch.setattr(findings, "blind_ballots", lambda *_: ballots.copy())
+    monkeypatch.setattr(findings, "groups_of", lambda *_: {})
+    monkeypatch.setattr(findings, "check_ratings", lambda people, questions: (people, None))
+    monkeypatch.setattr(findings, "analyse", lambda ballots, people, **more: given.update(ballots=ballots, **more))  # fmt: skip
+    study = SimpleNamespace(arms={}, unit="usd", search=searched, selection=["s1", "s2"], test=["t1"], reference=None, seed=0, goal=None)  # fmt: skip
+    findings._jurors(None, study, pd.DataFrame({"attribute": ["a"]}), {}, 10)  # type: ignore[arg-type]
+
+    assert given["ballots"]["case"].tolist() == (["s1", "s2"] if searched else ["s1", "s2", "t1"])
+    assert given["test"] == (None if searched else {"t1"})
