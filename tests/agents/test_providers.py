@@ -18,18 +18,18 @@ from venire.agents.cost import Price
 from venire.agents.model import Message, ModelFailure, Reply, Request, Sampling, TransientFailure, Usage
 from venire.agents.model_client import ClientFactory, ModelClient, factory_for
 from venire.agents.providers import Preflight, Providers, RateLimitedClient
+from venire.agents.tokens import estimated_tokens
 from venire.agents.tracing import Tracing
 from venire.personas.jury import ModelSettings
 from venire.personas.options import Limits
 
 COUNTED = Usage(10, 5, 0)
 SECRET = "sk-canary-0123456789"
+OPENING, BODY = "The case, which comes again with every question. ", "Score this case, please."
 
 
 def request(model: str = "server/a", timeout: float = 5.0, **fields: Any) -> Request:
-    return Request(
-        model, (Message("user", "Score this case, please."),), None, Sampling(), 0, timeout, **fields
-    )
+    return Request(model, (Message("user", BODY, OPENING),), None, Sampling(), 0, timeout, **fields)
 
 
 class Told:
@@ -180,10 +180,9 @@ def test_a_reply_has_the_cost_of_tokens_that_can_be_trusted(
         )
         reply = result.received if failed else result
         assert reply.estimated == estimated
+        ours = Usage(estimated_tokens(OPENING) + estimated_tokens(BODY), estimated_tokens(answer.text))
+        assert reply.usage == (ours if estimated else answer.usage)
         assert reply.usd == pytest.approx(reply.usage.total if usd == "counted" else usd)
-        assert (reply.usage.completion > 0 and reply.usage.prompt > 0) is (
-            answer.usage != Usage() or bool(estimated)
-        )
         asyncio.run(limited.complete(request(), Meter(Limits(), Budget()))) if not failed else None
         assert len(said) == (estimated == "implausible")
 

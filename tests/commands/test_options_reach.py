@@ -8,6 +8,7 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -29,6 +30,7 @@ from venire.commands.options import (
     print_json,
     say,
 )
+from venire.commands.replaying import _report
 from venire.commands.running import cluster_of
 from venire.evals.audits import Severity
 from venire.evals.claims.threshold import Costs
@@ -584,3 +586,103 @@ def test_an_export_says_how_much_it_wrote_and_what_is_kept_back(
     ended = CliRunner().invoke(app, shlex.split("export run --to site -o d"))
     assert "5 pages written to d" in ended.stderr and len(made.of("say_sealed")) == 2
     assert len(made.of("export_run")) == len(made.of("write_site")) == 1
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    ("number", "each_seat", "shown"),
+    [
+        (1, False, "replay_view"),
+        (2, False, "summary_table"),
+        (0, False, "summary_table"),
+        (2, True, "show_presences"),
+    ],
+)
+def test_a_replay_is_shown_whole_or_as_a_table_or_by_seat(
+    monkeypatch: pytest.MonkeyPatch, as_json: bool, number: int, each_seat: bool, shown: str
+) -> None:
+    class Found:
+        after = "after"
+
+        def to_json(self) -> dict[str, int]:
+            return {"moved": 1}
+
+    made, printed = Calls(), list[Any]()
+    made.stub(
+        monkeypatch,
+        orchestration__replay__replay__replayed_cases=[[Found()] * number],
+        orchestration__reading__export__case_json={"case": "c"},
+        orchestration__reading__side_by_side__replay_view="one",
+        orchestration__reading__side_by_side__summary_table="many",
+        evals__causes__presence__presences=[[Found()]],
+        evals__causes__presence__show_presences=None,
+    )
+    monkeypatch.setattr("venire.commands.replaying.print_json", printed.append)
+    session: Any = SimpleNamespace(run=Path("run"), folder=Path("out"), each_seat=each_seat)
+    _report(session, {"calls_made": 4}, as_json=as_json)
+
+    views = {"replay_view", "summary_table", "show_presences"}
+    assert [call[0] for call in made if call[0] in views] == ([] if as_json else [shown])
+    whole = {"run": "out", "parent": "run", "calls_made": 4}
+    seen = (
+        {"seats": [{"moved": 1}]}
+        if each_seat
+        else {"cases": [{"case": "c", "replay": {"moved": 1}}] * number}
+    )
+    assert printed == ([{**whole, **seen}] if as_json else [])
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_import_writes_what_is_named_and_lists_what_was_left_out(
+    monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    imported: Any = SimpleNamespace(
+        cases=["c"] * 3, ratings=["r"] * 2, notes=["a line is odd"], to_json=lambda: {"cases": 3}
+    )
+    made = Calls()
+    made.stub(
+        monkeypatch,
+        **{
+            f"evals__exchange__importing__{name}": given
+            for name, given in {
+                "check_target": None, "import_deliberations": 7, "import_records": imported,
+                "write_cases_file": None, "write_ratings_file": None,
+            }.items()
+        },
+    )  # fmt: skip
+    more = "--json" if as_json else ""
+
+    def ran(options: str) -> tuple[Result, list[tuple[Any, ...]]]:
+        made.clear()
+        return CliRunner().invoke(app, shlex.split(f"import promptfoo f.json {options} {more}")), [
+            call[:2] for call in made
+        ]
+
+    ended, calls = ran("-o run")
+    assert calls == [("import_deliberations", ("promptfoo", Path("f.json"), Path("run")))]
+    assert "7 deliberations" in ended.stderr and (
+        json.loads(ended.stdout)["deliberations"] == 7 if as_json else not ended.stdout
+    )
+    for options, written in (
+        ("-o c.jsonl", [("write_cases_file", (["c"] * 3, Path("c.jsonl")))]),
+        ("--ratings r.csv", [("write_ratings_file", (["r"] * 2, Path("r.csv")))]),
+        ("-o run --ratings r.csv", [("write_cases_file", (["c"] * 3, Path("run"))), ("write_ratings_file", (["r"] * 2, Path("r.csv")))]),
+    ):  # fmt: skip
+        ended, calls = ran(options)
+        assert [call for call in calls if call[0].startswith("write")] == written
+        assert [call[1] for call in calls if call[0] == "check_target"] == [(call[1][1],) for call in written]
+        assert "- a line is odd" in ended.stderr
+        assert (
+            (json.loads(ended.stdout) == {"format": "promptfoo", "file": "f.json", "cases": 3})
+            if as_json
+            else not ended.stdout
+        )
+
+
+def test_a_merge_says_how_much_it_holds_and_what_was_there_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Calls()
+    merged = [SimpleNamespace(deliberations=5, calls=1, doubled=doubled) for doubled in (0, 3)]
+    made.stub(monkeypatch, orchestration__record__merging__merge_runs=merged)
+    once, twice = (CliRunner().invoke(app, ["merge", "a", "b", "-o", "out"]).stdout for _ in range(2))
+    assert "5 deliberations and 1 call" in once and len(once.splitlines()) == 1
+    assert len(twice.splitlines()) == 2 and "3 deliberations" in twice
