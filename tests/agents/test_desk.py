@@ -213,6 +213,17 @@ def test_who_would_hear_others_before_her_first_ballot_votes_blind_first(
     assert json.loads(reply.text)["accurate"]["score"] == 2
     assert reply.usd == pytest.approx(1.0), "both sheets were looked at"
 
+    own = Vote(attribute="accurate", value=3, rationale="r")
+    later = replace(subject, context=Context(own=(own,), heard=heard))
+    client = client_at(tmp_path)
+    with pytest.raises(Parked):
+        asyncio.run(client.complete(request_of(later)))
+    asyncio.run(client.close())
+    desk = Desk(tmp_path)
+    third = desk.sheet(task(desk, "ann", 2))
+    desk.close()
+    assert third.heard and third.own == (own,), "who has voted blind is not asked to again"
+
 
 def test_a_person_whose_time_is_up_abstains_and_is_not_asked_about_the_same_texts_again(
     tmp_path: Path, case: Case, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
