@@ -14,6 +14,7 @@ from ..agents.juror import Shown, Turn
 from ..agents.orchestrator import Dispute, Finding
 from ..rubrics.ballot import Abstention, AbstentionReason, Ballot, Vote
 from ..rubrics.claim import Check, Claim
+from ..rubrics.errors import count_words
 
 STRUCK = "struck"
 """What the clerk's note is about by which a seat is struck off: the votes that it had cast stand no more."""
@@ -149,7 +150,7 @@ class Extracted(_Entry):
         """What was found, in a few words that are all this program's own."""
         if self.failed is not None:
             return f"could not list the claims of the {self.of} ({self.failed})"
-        return f"lists {len(self.claims)} claims of the {self.of}"
+        return f"lists {count_words(len(self.claims), 'claim')} of the {self.of}"
 
     @property
     def abstentions(self) -> list[Abstained]:
@@ -178,7 +179,7 @@ class Checked(_Entry):
         """How many claims came out how, in a few words that are all this program's own."""
         found = Counter((check.verdict or "without a verdict").replace("_", " ") for check in self.checks)
         counts = ", ".join(f"{number} {word}" for word, number in found.most_common())
-        return f"checks {len(self.checks)} claims of the {self.of} against the {self.against}: {counts}"
+        return f"checks {count_words(len(self.checks), 'claim')} of the {self.of} against the {self.against}: {counts}"
 
     @property
     def abstentions(self) -> list[Abstained]:

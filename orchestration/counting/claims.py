@@ -13,7 +13,7 @@ from functools import cached_property
 from ...personas.jury import Jury
 from ...personas.options import ClaimOptions, ShareName
 from ...rubrics.claim import Check, Claim, ClaimVerdict
-from ...rubrics.errors import VenireError
+from ...rubrics.errors import VenireError, count_words
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import NOT_APPLICABLE
 from ..transcript import Checked, Extracted, Transcript
@@ -105,7 +105,7 @@ class ClaimShares:
         )
         without = f", {self.undecided} without a verdict" if self.undecided else ""
         return (
-            f"{self.claims} claims: {self.supported:g} supported, {self.not_supported:g} not supported, "
+            f"{count_words(self.claims, 'claim')}: {self.supported:g} supported, {self.not_supported:g} not supported, "
             f"{self.not_addressed:g} not addressed{without}; shares: {shares}"
         )
 
@@ -165,7 +165,8 @@ class ClaimFindings:
         return _count_of(value, otherwise, str(self.of))
 
     def _support(self) -> Counted:
-        silent = f"the {self.options.against} does not address any of the {self.of.claims} claims"
+        claims = "the only claim" if self.of.claims == 1 else f"any of the {self.of.claims} claims"
+        silent = f"the {self.options.against} does not address {claims}"
         return self._forward(self.of.share(self.options.share), silent)
 
     def _contradiction(self) -> Counted:
@@ -331,7 +332,10 @@ def _no_count(why: str) -> Counted:
 
 
 def _too_few(shares: ClaimShares, of: str) -> str:
-    return f"{shares.undecided} of the {shares.claims} claims of the {of} have no verdict"
+    if shares.claims == 1:
+        return f"the only claim of the {of} has no verdict"
+    verb = "has" if shares.undecided == 1 else "have"
+    return f"{shares.undecided} of the {shares.claims} claims of the {of} {verb} no verdict"
 
 
 def by_claim(tally: Tally) -> Counted:

@@ -185,6 +185,11 @@ def test_too_few_verdicts_make_no_number_and_half_do() -> None:
     assert jury_findings(back, two).measure("recall").value == 1.0
     silent = measured(heard({"a": [NA, NA]}), "support", against="reference")
     assert silent == (None, "none", "the reference does not address any of the 2 claims")
+    only = [measured(heard({"a": [verdict]}), "support", against="reference").why for verdict in (NA, None)]
+    assert only == [
+        "the reference does not address the only claim",
+        "the only claim of the output has no verdict",
+    ]
     turned = ClaimFindings(ClaimShares(1, claims=3, undecided=2), ClaimShares(1, claims=1), two)
     assert turned.measure("f1") == turned.measure("precision") and turned.measure("f1").value is None
 
