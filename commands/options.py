@@ -208,24 +208,14 @@ def sheet_option(*tables: str) -> Callable[[Command], Command]:
                     remedy="leave out --sheet, or name a workbook",
                 )
             for name in books:
-                from ..rubrics.workbook import first_table, twin_sheets, visible_sheets
+                from ..rubrics.workbook import data_sheet
 
                 if sheet_name is not None:
                     values[name] = Path(f"{values[name]}#{sheet_name}")
-                elif len(sheets := visible_sheets(values[name])) > 1:
-                    taken = first_table(values[name], sheets)
-                    if len(twins := twin_sheets(values[name], taken, sheets)) > 1:
-                        raise VenireError(
-                            f"{values[name]}: the sheets {', '.join(map(repr, twins))} have the same columns",
-                            remedy=f"name one: --sheet {taken!r}; to use them together, copy them into one sheet with a column that says which is whose",
-                        )
-                    rest = ", ".join(sheet for sheet in sheets if sheet != taken)
-                    workbook = values[name]
-                    say(
-                        f"{workbook}: reading the sheet {taken!r}; to read another sheet, give its name with --sheet: {rest}",
-                        err=True,
-                    )
-                    values[name] = Path(f"{values[name]}#{taken}")
+                    continue
+                values[name], note = data_sheet(values[name])
+                if note:
+                    say(note, err=True)
             return command(*args, **values)
 
         option = click.option(

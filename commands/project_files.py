@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ import yaml
 
 from ..orchestration.record.private_files import FOLDER_MODE, open_private
 from ..rubrics.errors import VenireError
-from ..rubrics.sheet_columns import SheetColumns, attribute_name, attribute_names
+from ..rubrics.sheet import sheet_case_ids
+from ..rubrics.sheet_columns import SheetColumns, attribute_name
 from ..rubrics.sheet_scores import Bounds
 
 RATERS = ("rater-1", "rater-2")
@@ -83,7 +83,7 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
             f"{sheet}: no column holds the text to judge", remedy="name the column: --column output=COLUMN"
         )
     case_by_id: dict[str, dict[str, str]] = {}
-    for row, name in zip(rows, case_ids(rows, columns), strict=True):
+    for row, name in zip(rows, sheet_case_ids(rows, columns), strict=True):
         if name is None:
             continue
         output = row[text].strip()
@@ -108,56 +108,9 @@ def cases_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns, sheet: Pa
     return list(case_by_id.values())
 
 
-def case_ids(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> list[str | None]:
-    """The id of each row's case; None where a row has no text to judge.
-
-    Without a column of ids, rows are cases of their own, unless people rated: then rows that differ in nothing but the person
-    and the scores are one case.
-    """
-    text, id_column = columns.one("output") or "", columns.one("id")
-    has_ratings = columns.one("rater") is not None or bool(columns.of("rating"))
-    telling_columns = [
-        name for name, role in columns.roles.items() if role not in ("rater", "rating", "kept", "left out")
-    ]
-    numbers: dict[tuple[str, ...], int] = {}
-    ids: list[str | None] = []
-    for place, row in enumerate(rows):
-        if not row.get(text, "").strip():
-            ids.append(None)
-            continue
-        alike = tuple(row.get(name, "").strip() for name in telling_columns) if has_ratings else (str(place),)
-        name = row.get(id_column, "").strip() if id_column else ""
-        ids.append(name or f"case-{numbers.setdefault(alike, len(numbers) + 1)}")
-    return ids
-
-
-def ratings_of(
-    rows: Sequence[Mapping[str, str]], columns: SheetColumns, cases: Sequence[Mapping[str, str]]
-) -> list[dict[str, str]]:
-    """People's ratings in a sheet, one row a case and rater; a blank template for two where there are none."""
-    scores = attribute_names(columns.of("rating"))
-    if not scores:
-        return [{"case": case["id"], "rater": rater} for case in cases for rater in RATERS]
-    rater = columns.one("rater")
-    unnamed = Counter[str]()
-    """How often each case was rated by nobody who is named: each time by another."""
-    by_rater: dict[tuple[str, str], dict[str, str]] = {}
-    for row, case in zip(rows, case_ids(rows, columns), strict=True):
-        if case is None:
-            continue
-        rater_name = row.get(rater, "").strip() if rater else ""
-        if not rater_name:
-            unnamed[case] += 1
-            rater_name = f"rater-{unnamed[case]}"
-        scores_given = {name: row.get(column, "") for column, name in scores.items()}
-        rating = {"case": case, "rater": rater_name} | scores_given
-        earlier = by_rater.setdefault((case, rater_name), rating)
-        if earlier is not rating and earlier != rating:
-            raise VenireError(
-                f"{rater_name!r} rated the case {case!r} twice, with different scores",
-                remedy="keep one of the two rows, or give the rows different raters or ids",
-            )
-    return list(by_rater.values())
+def blank_ratings(cases: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """A template for two people, where nobody has rated."""
+    return [{"case": case["id"], "rater": rater} for case in cases for rater in RATERS]
 
 
 def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import BASE_URL, JSON, print_json, say, sheet_option
-from .own_sheet import confirm_columns, many, read_sheet
+from .own_sheet import confirm_columns, many, read_own_sheet
 
 if TYPE_CHECKING:
     from ..rubrics.sheet_columns import SheetColumns
@@ -177,8 +177,9 @@ def _project(
 ) -> Project:
     from ..personas.jury import load_jury
     from ..rubrics.rubric import load_rubric
+    from ..rubrics.sheet import sheet_ratings
     from ..rubrics.sheet_columns import SheetColumns, attribute_names
-    from .project_files import EXAMPLES, Project, cases_of, ratings_of, rubric_yaml
+    from .project_files import EXAMPLES, Project, blank_ratings, cases_of, rubric_yaml
 
     own_rubric = load_rubric(rubric) if rubric else None
     rows: Sequence[Mapping[str, str]] = EXAMPLES
@@ -186,11 +187,11 @@ def _project(
         {"id": "id", "output": "output", "source": "source", "group": "group", "system": "system"}
     )
     if sheet is not None:
-        rows, columns = read_sheet(sheet, own_rubric.names if own_rubric else (), named, scales, yes)
+        rows, columns = read_own_sheet(sheet, own_rubric.names if own_rubric else (), named, scales, yes)
         columns = columns if yes else confirm_columns(columns, rows)
     cases = cases_of(rows, columns, sheet or folder)
     _say_unseen(rows, columns)
-    ratings = ratings_of(rows, columns, cases)
+    ratings = sheet_ratings(rows, columns) or blank_ratings(cases)
     if own_rubric is not None:
         rated = set(attribute_names(columns.of("rating")).values())
         attributes = [name for name in own_rubric.names if name in rated] or list(own_rubric.names)
@@ -221,9 +222,9 @@ def _project(
 
 def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> None:
     """Name the rows that are no cases, and say where jurors are given nothing to hold the texts against."""
-    from .project_files import case_ids
+    from ..rubrics.sheet import sheet_case_ids
 
-    empty = [row for row, case in zip(rows, case_ids(rows, columns), strict=True) if case is None]
+    empty = [row for row, case in zip(rows, sheet_case_ids(rows, columns), strict=True) if case is None]
     if lost := sum(any(cell.strip() for cell in row.values()) for row in empty):
         text_column = columns.one("output")
         say(

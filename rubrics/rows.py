@@ -14,7 +14,7 @@ from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO, TextIOWrapper
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,7 @@ from .files import broken_utf8, is_workbook, json_value, near_column, open_file,
 LARGEST_ROW = 4 * 2**20
 """Bytes of one row: a million tokens, more than a jury's models read."""
 MOST_COLUMNS = 10_000
+DELIMITED = (".csv", ".tsv", ".txt")
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """The first is taken where a header does not tell."""
 ColumnKind = Literal["string", "int64", "float64"]
@@ -56,7 +57,7 @@ def read_rows(
     if is_workbook(file):
         return _workbook_rows(path, required, otherwise)
     match file.suffix.lower():
-        case ".csv" | ".tsv":
+        case ".csv" | ".tsv" | ".txt":
             return _csv_rows(path, required, otherwise)
         case ".parquet":
             return _table_rows(path, parquet_table(path), required, otherwise)
@@ -74,16 +75,46 @@ def read_grid(path: Path) -> list[tuple[int, list[str]]]:
         with open_sheet(path) as sheet:
             return [(number, [_text(cell).strip() for cell in cells]) for number, cells in sheet.rows]
     csv.field_size_limit(LARGEST_ROW)
-    lines = [part for _, line in _csv_lines(path) for part in filter(None, _BARE_RETURN.split(line))]
-    reader = csv.reader(lines, strict=True, delimiter=_usual_delimiter(lines[:50]))
+    lines = (part for _, line in _csv_lines(path) for part in filter(None, _BARE_RETURN.split(line)))
+    top = list(islice(lines, 50))
+    reader = csv.reader(
+        chain(top, lines), strict=True, delimiter=_usual_delimiter([line[:10_000] for line in top])
+    )
+    rows = []
     try:
-        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+        for row in reader:
+            if len(row) > MOST_COLUMNS or sum(map(len, row)) > LARGEST_ROW:
+                raise (
+                    _too_long(path, reader.line_num) if len(row) <= MOST_COLUMNS else too_wide(path, len(row))
+                )
+            rows.append((reader.line_num, [cell.strip() for cell in row]))
     except csv.Error as error:
         raise InvalidFile(
             f"{path}:{reader.line_num}: this is not valid CSV: {error}",
             remedy="check the quotation marks near that line",
         ) from None
     return [(number, row) for number, row in rows if any(row)]
+
+
+def first_columns(path: Path) -> list[str]:
+    """The cells of a file's first row, which may or may not be its header; nothing where there is none."""
+    file, _ = split_sheet(path)
+    if is_workbook(file):
+        from .workbook import open_sheet
+
+        with open_sheet(path) as sheet:
+            return [_text(cell).strip() for cell in next(sheet.rows, (0, []))[1]]
+    if file.suffix.lower() not in DELIMITED:
+        return list(next(iter(read_rows(path)), (0, {}))[1])
+    with open_file(path, "give the name of a .jsonl or .csv file in this folder") as handle:
+        # Without the zeros between the letters of UTF-16.
+        line = (
+            handle.readline(LARGEST_ROW).replace(b"\0", b"").decode("utf-8-sig", "replace").lstrip("\ufffd")
+        )
+    try:
+        return [cell.strip() for row in csv.reader([line], delimiter=_delimiter(line)) for cell in row]
+    except csv.Error:
+        return []
 
 
 def _usual_delimiter(lines: Sequence[str]) -> str:
@@ -268,6 +299,13 @@ def _too_long(path: Path, line: int) -> InvalidFile:
     )
 
 
+def too_wide(path: Path, columns: int) -> InvalidFile:
+    return InvalidFile(
+        f"{path}:1: the table has {columns:,} columns, more than the limit of {MOST_COLUMNS:,}",
+        remedy="check that each row is on a line of its own",
+    )
+
+
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in _lines(path):
         if not line.strip():
@@ -306,10 +344,7 @@ def _csv_rows(path: Path, required: tuple[str, ...], otherwise: str) -> Iterator
                     f"{path}:1: two columns are named {name!r}", remedy="give each column its own name"
                 )
         if len(header) > MOST_COLUMNS:
-            raise InvalidFile(
-                f"{path}:1: the table has {len(header):,} columns, more than the limit of {MOST_COLUMNS:,}",
-                remedy="check that each row is on a line of its own",
-            )
+            raise too_wide(path, len(header))
         if header:
             _check_header(f"{path}:1", header, required, otherwise)
         for row in reader:

@@ -9,15 +9,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, get_args
 
+from .sheet_people import RATER_NAMES, scores_by_person
 from .sheet_scores import (
     COUNTED,
     MEASURED,
     QUALITY,
+    is_aggregate,
     is_form_status,
     is_graded,
     is_scores,
     is_yes_no,
     plain_name,
+    score_of,
+    without_aggregates,
     without_scale,
 )
 from .sheet_texts import are_texts, free_texts, guess_texts, is_code, text_kind
@@ -61,8 +65,7 @@ NAMES: Mapping[Role, str] = {
     "gruppe|patientin|groupe|grupo|paciente",
     "system": "system|model|llm|translator|ubersetzer|traducteur|traductor|tradutor|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
-    "rater": "rater|who|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|pruferin|lehrer|lehrerin|korrektorin|expertin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|"
-    "arzt|arztin|arztin arzt|evaluateur|evaluatrice|relecteur|relectrice|correcteur|correctrice|examinateur|annotateur|juge|korrektor|lektor|expert|experte|linguist|marker|examiner|checker|teacher|tutor|nurse|physician|experto|experta|corrector|especialista|evaluador|evaluadora|revisor|anotador|avaliador|avaliadora|medico",
+    "rater": RATER_NAMES,
 }
 _FEMININE = re.compile(r"\((?:a|e|in|ne|trice)\)|[/:*]in\b")
 """What stands behind `Avaliador(a)` or `Gutachter/in`."""
@@ -77,11 +80,6 @@ _SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
     ("system", ("system", "model", "bot", "assistant", "engine", "vendor", "author", "writer")),
 )
 """Names of short cells with which a longer name may end, such as `Ticket No.` or `Which bot?`."""
-AGGREGATE = re.compile(
-    r"(grand )?(mean|average|avg|median|sums?|totals?|sd|std|standard deviation|consensus|adjudicated|final|mittelwert|durchschnitt|summe|"
-    r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
-)
-"""What stands in a person's place over scores worked out from the others, or before a row of them."""
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 _TITLED = re.compile(r"(dr|prof|mr|mrs|ms|mme|frau|herr|sra?|dra)\b\.?\s|[^@\s]+@[^@\s]+$", re.IGNORECASE)
 """How a person's name with a title begins; or an address."""
@@ -130,7 +128,11 @@ def guess_columns(
         if match and role != "id" and not (are_texts(cells[match], 60) or _are_sentences(cells[match])):
             roles[match] = role
     scored = [c for c in _score_columns(cells) if c not in roles]
-    roles |= guess_texts({c: cells[c] for c in columns if c not in roles}, scored).roles
+    scored += _beside_sliders(columns, cells, scored)
+    scored += _same_score([c for c in columns if c not in (*roles, *scored)], cells, scored)
+    several = "rater" not in roles.values() and bool(scores_by_person(scored))
+    wordy = {c: cells[c] for c in columns if c not in roles and not _holds_keys(c, cells[c])}
+    roles |= guess_texts(wordy, scored, several).roles
     texts = next((cells[c] for c, role in roles.items() if role == "output"), [])
     systems = next((cells[c] for c, role in roles.items() if role == "system"), [""] * len(rows))
     short = [c for c in columns if not (are_texts(cells[c]) or _are_dates(cells[c]))]
@@ -169,6 +171,37 @@ def _score_columns(cells: Mapping[str, Sequence[str]]) -> list[str]:
     return [c for c in cells if is_scores(c, cells[c]) and not _is_key(c) and not is_form_status(c, cells[c])]
 
 
+def _beside_sliders(
+    columns: Sequence[str], cells: Mapping[str, Sequence[str]], scored: Sequence[str]
+) -> list[str]:
+    """Columns of numbers up to 100, over most of that range, that stand beside scores up to 100."""
+
+    def numbers(column: str) -> list[float]:
+        return [score for cell in cells[column] if (score := score_of(cell, 100)) is not None]
+
+    sliders = [c for c in scored if max(numbers(c)) > 10]
+    for before, after in (*pairwise(columns), *pairwise(columns[::-1])):
+        if (
+            before in sliders
+            and after not in (*scored, *sliders)
+            and not (COUNTED.search(plain_name(after)) or _is_key(after))
+            and is_scores(f"{after} score", cells[after])
+            and max(numbers(after)) - min(numbers(after)) > 50
+        ):
+            sliders.append(after)
+    return [c for c in sliders if c not in scored]
+
+
+def _same_score(free: Sequence[str], cells: Mapping[str, Sequence[str]], scored: Sequence[str]) -> list[str]:
+    """Columns of one number alone, which are scores where their names and those of `scored` are of people and attributes."""
+    same = [
+        c for c in free
+        if is_scores(f"{c} score", cells[c]) and not (COUNTED.search(plain_name(c)) or _is_key(c) or is_scores(c, cells[c]))
+    ]  # fmt: skip
+    by_person = scores_by_person([*scored, *same]) if same else {}
+    return [c for c in same if c in by_person]
+
+
 def _behind_text(scores: Sequence[str], columns: Sequence[str], roles: Mapping[str, Role]) -> list[str]:
     """The columns of scores without small numbers before the judged text, such as a level or a ward, unless they are all or named as a quality."""
     judged = next((columns.index(c) for c, role in roles.items() if role == "output"), -1)
@@ -201,14 +234,8 @@ def _first_key(
     group = next((c for c in short if roles.get(c) == "group"), None)
     if group is not None and _tells_apart(cells[group], texts):
         return group
-    return next(
-        (
-            c
-            for c in short
-            if c not in roles and (_counts_rows(c, cells[c]) or _names_texts(c, cells[c], texts))
-        ),
-        None,
-    )
+    rated = "rater" in roles.values()
+    return next((c for c in short if c not in roles and _names_texts(c, cells[c], texts, rated)), None)
 
 
 def _guess_rater(
@@ -247,9 +274,9 @@ def competing_texts(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) ->
     """The columns of texts any of which may be the one that is judged; none where names or places tell."""
     cells = _cells(columns.roles, rows)
     free = {c: cells[c] for c, role in columns.roles.items() if role in ("output", "kept", "rating")}
-    candidates = guess_texts(
-        free, [c for c in _score_columns(free) if columns.roles[c] == "rating"]
-    ).candidates
+    scored = [c for c in _score_columns(free) if columns.roles[c] == "rating"]
+    several = columns.one("rater") is None and bool(scores_by_person(scored))
+    candidates = guess_texts(free, scored, several).candidates
     return candidates if len(candidates) > 1 else ()
 
 
@@ -264,7 +291,7 @@ def unplaced_people(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) ->
     """Columns of short words, each in several rows, that may name who rated: they stand between the judged text and the scores, or hold names
     behind it, or are named or titled so."""
     output, scores = columns.one("output"), columns.of("rating")
-    if output is None or not scores or columns.one("rater") is not None:
+    if output is None or not scores or columns.one("rater") is not None or scores_by_person(scores):
         return ()
     names, cells = list(columns.roles), _cells(columns.roles, rows)
     behind = names[names.index(output) :]
@@ -272,7 +299,7 @@ def unplaced_people(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) ->
     return tuple(
         c for c in columns.of("kept")
         if not (are_texts(cells[c]) or is_code(cells[c]) or _are_dates(cells[c]) or is_yes_no(cells[c]) or is_graded(cells[c]))
-        and _recurs(cells[c])
+        and 2 * len(set(cells[c])) <= len(cells[c]) + 1
         and (
             c in between
             or _BY.search(plain_name(c))
@@ -300,7 +327,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             or is_form_status(column, cells)
         ):
             return False
-        if _is_key(column) or MEASURED.search(name) or (_is_aggregate(column) and columns.of("rating")):
+        if _is_key(column) or MEASURED.search(name) or (is_aggregate(column) and columns.of("rating")):
             return False
         if name.endswith("language") and all(
             re.fullmatch(r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?", cell) for cell in cells
@@ -339,19 +366,6 @@ def column_named(role: Role, columns: Sequence[str]) -> str | None:
     return next((spellings[name] for name in NAMES[role].split("|") if name in spellings), None)
 
 
-def without_aggregates(columns: Sequence[str]) -> list[str]:
-    """The columns without those worked out from the others; all of them where there are no others, as in a sheet with one `Final score`."""
-    return [column for column in columns if not _is_aggregate(column)] or list(columns)
-
-
-def _is_aggregate(column: str) -> bool:
-    """Whether a column holds what was worked out from others: `Mean`, `accuracy (mean)`, `accuracy_consensus`."""
-    plain = plain_name(column)
-    return any(
-        AGGREGATE.fullmatch(part) for part in (plain, *plain.rsplit(" ", 1)[1:], plain.partition(" ")[0])
-    )
-
-
 def attribute_name(column: str) -> str:
     """A column's name as the name of an attribute: `Clinically useful?` is `clinically_useful`; empty where no letter fits."""
     plain = unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()
@@ -377,6 +391,12 @@ def _is_key(column: str) -> bool:
     return _ends_with(column, _ID_ENDINGS) and not plain_name(column).endswith("yes no")
 
 
+def _holds_keys(column: str, cells: Sequence[str]) -> bool:
+    """Whether a column is named as ids are, and holds no texts."""
+    named = _is_key(column) or plain_name(column) in NAMES["id"].split("|")
+    return named and text_kind(column) is None and not are_texts(cells)
+
+
 def _tells_apart(ids: Sequence[str], texts: Sequence[str]) -> bool:
     """Whether there are two ids or more, and no two texts have the same."""
     pairs = {pair for pair in zip(ids, texts or ids, strict=True) if all(pair)}
@@ -396,13 +416,22 @@ def _is_of_raters(column: str, cells: Sequence[str], raters: Sequence[str]) -> b
     return 1 < len(people) == len(pairs) < len(cells) / 2 and not QUALITY.search(plain_name(column))
 
 
-def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str]) -> bool:
-    """Whether each text has a short name of its own, and no two the same."""
+def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str], rated: bool) -> bool:
+    """Whether each text has a short name of its own, and no two the same; small numbers that may be scores name them only where they count up.
+
+    Where a column names the raters, rows that are counted are ratings."""
+    named = [(cell, text) for cell, text in zip(cells, texts or cells, strict=True) if text]
+    names = list(dict.fromkeys(cell for cell, _ in named))
+    counts = [int(name) for name in names if name.isascii() and name.isdigit()]
+    counted = len(counts) == len(names) > 2 and all(before < after for before, after in pairwise(counts))
     return (
-        all(cells)
-        and _tells_apart(cells, texts)
-        and len(set(cells)) == len(set(texts or cells))
-        and not is_scores(column, cells)
+        all(names)
+        and len(names) == len(set(named))
+        and (
+            len(names) == len({text for _, text in named})
+            or (counted and not rated and len(names) == len(named))
+        )
+        and (not is_scores(column, cells) or (counted and not QUALITY.search(plain_name(column))))
     )
 
 
@@ -412,10 +441,3 @@ def _are_sentences(cells: Sequence[str]) -> bool:
 
 def _are_dates(cells: Sequence[str]) -> bool:
     return any(map(_DATE.match, cells))
-
-
-def _counts_rows(column: str, cells: Sequence[str]) -> bool:
-    """Whether cells count the rows, as a first column without a name or `#` does."""
-    counts = [int(cell) for cell in cells if cell.isascii() and cell.isdigit()]
-    steps = {after - before for before, after in pairwise(counts)}
-    return len(counts) == len(cells) > 2 and steps == {1} and not QUALITY.search(plain_name(column))

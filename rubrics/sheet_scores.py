@@ -96,6 +96,13 @@ MEASURED = re.compile(
     r"\b(bleu|sacrebleu|rouge\w*|bert ?score|meteor|chrf|bleurt|comet|wer|cer|perplexity|cosine|logprobs?|probability|latency|cost|temperature)\b"
 )
 """What a program measured."""
+AGGREGATE = re.compile(
+    r"(grand )?(mean|average|avg|median|sums?|totals?|sd|std|standard deviation|consensus|adjudicated|final|mittelwert|durchschnitt|summe|"
+    r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
+)
+"""What stands in a person's place over scores worked out from the others, or before a row of them."""
+_LONGEST = 50
+"""Characters of a cell that may be a score with its label."""
 _MOST_SCORE = 10
 _MOST_PERCENT = 100
 
@@ -110,7 +117,7 @@ class Bounds(NamedTuple):
 
 def is_scores(column: str, cells: Sequence[str]) -> bool:
     """Whether the cells are numbers of a small scale, as people give scores, but for a few; all alike only under a name of a quality."""
-    texts = [cell for cell in cells if not _MISSING.fullmatch(plain_name(cell))]
+    texts = [cell for cell in cells if len(cell) > _LONGEST or not _MISSING.fullmatch(plain_name(cell))]
     most = _highest(column, texts)
     scores = [score for cell in texts if (score := score_of(cell, most)) is not None]
     stray = len(texts) - len(scores)
@@ -125,18 +132,20 @@ def is_scores(column: str, cells: Sequence[str]) -> bool:
 
 
 def is_yes_no(cells: Sequence[str]) -> bool:
-    return any(plain_name(cell) in _YES_NO for cell in cells)
+    return any(len(cell) <= _LONGEST and plain_name(cell) in _YES_NO for cell in cells)
 
 
 def is_graded(cells: Sequence[str]) -> bool:
     """Whether all cells that say something are words of a common scale, as `good` or `agree`."""
-    words = [word for cell in cells if (word := plain_name(cell))]
+    words = [word for cell in cells if (word := plain_name(cell[: _LONGEST + 1]))]
     return bool(words) and _GRADES.issuperset(words)
 
 
 def score_of(cell: str, most: float = _MOST_SCORE) -> float | None:
     """The score that a cell holds: a number up to `most`, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
     for yes or no; None for anything else."""
+    if len(cell) > _LONGEST:
+        return None
     word = plain_name(cell)
     if (answer := _YES_NO.get(word, _PASS_FAIL.get(word))) is not None:
         return answer
@@ -147,14 +156,13 @@ def score_of(cell: str, most: float = _MOST_SCORE) -> float | None:
     return score if score <= most else None
 
 
-def _highest(column: str, cells: Sequence[str]) -> float:
-    """How high a score of a column may be: 100 where it is named as a quality and more than a few are above 10, or are percentages."""
+def _highest(column: str, cells: Sequence[str], *, rated: bool = False) -> float:
+    """How high a score of a column may be: 100 where it is `rated`, or named as a quality, and more than a few are above 10, or are percentages."""
     large = [cell for cell in cells if score_of(cell) is None and score_of(cell, _MOST_PERCENT) is not None]
-    is_quality = QUALITY.search(plain_name(column)) is not None
-    ends = noted_scale(column)
-    if ends:
+    if ends := noted_scale(column):
         return ends[1]
-    return _MOST_PERCENT if is_quality and 2 * len(large) > len(cells) else _MOST_SCORE
+    is_quality = rated or QUALITY.search(plain_name(column)) is not None
+    return _MOST_PERCENT if is_quality and len(large) > max(1, len(cells) // 4) else _MOST_SCORE
 
 
 def noted_scale(column: str) -> tuple[int, int] | None:
@@ -250,6 +258,16 @@ def told_scale(lines: Iterable[str]) -> tuple[int, int] | None:
     return scales.pop() if len(scales) == 1 else None
 
 
+def legend_scale(beside: Iterable[Sequence[str]]) -> tuple[int, int] | None:
+    """The one scale whose steps stand beside a table, each in a row with few words: `1 | poor`, `2 | fair`, `3 | good`."""
+    steps = [
+        int(cells[0]) for cells in beside
+        if len(cells) == 2 and re.fullmatch(r"\d{1,2}", cells[0]) and 0 < len(cells[1].split()) < 5 and score_of(cells[1]) is None
+    ]  # fmt: skip
+    first = steps[0] if steps else 0
+    return (first, steps[-1]) if len(steps) > 2 and steps == list(range(first, first + len(steps))) else None
+
+
 def odd_score(column: str, columns: Mapping[str, Sequence[str]]) -> str | None:
     """The score of a column that alone widens its scale, such as a 9 or a 0 among scores from 1 to 5; it may be a code for no answer."""
     cells = [cell for cell in columns[column] if cell]
@@ -274,9 +292,8 @@ def read_fractions(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     """Makes 4 of each `4/5` and `4 out of 5` under columns that have nothing else with a number, all of one total; by column, its name with the scale."""
     names: dict[str, str] = {}
     for column in dict.fromkeys(name for row in rows for name in row):
-        cells = [
-            cell for row in rows if not _MISSING.fullmatch(plain_name(cell := row.get(column, "").strip()))
-        ]
+        given = [row.get(column, "").strip() for row in rows]
+        cells = [cell for cell in given if len(cell) > _LONGEST or not _MISSING.fullmatch(plain_name(cell))]
         parts = [re.fullmatch(r"(\d{1,3})\s*(?:/|out of|von|sur|de)\s*(\d{1,3})", cell) for cell in cells]
         totals = {int(part[2]) for part in parts if part}
         if len(totals) != 1 or not all(parts) or any(int(part[1]) > max(totals) for part in parts if part):
@@ -295,7 +312,7 @@ def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Sequ
     notes = []
     for column in columns:
         given = [(line, row) for line, row in rows if row.get(column, "").strip()]
-        most = _highest(column, [row[column].strip() for _, row in given])
+        most = _highest(column, [row[column].strip() for _, row in given], rated=True)
         ends = noted_scale(column)
         stray = 0
         for line, row in given:
@@ -320,6 +337,19 @@ def is_form_status(column: str, cells: Sequence[str]) -> bool:
     states = {"0", "1", "2", "", "incomplete", "unverified", "complete"}
     return re.fullmatch(r".+_complete|complete\?", column.casefold()) is not None and states.issuperset(
         map(str.casefold, cells)
+    )
+
+
+def without_aggregates(columns: Sequence[str]) -> list[str]:
+    """The columns without those worked out from the others; all of them where there are no others, as in a sheet with one `Final score`."""
+    return [column for column in columns if not is_aggregate(column)] or list(columns)
+
+
+def is_aggregate(column: str) -> bool:
+    """Whether a column holds what was worked out from others: `Mean`, `accuracy (mean)`, `accuracy_consensus`."""
+    plain = plain_name(column)
+    return any(
+        AGGREGATE.fullmatch(part) for part in (plain, *plain.rsplit(" ", 1)[1:], plain.partition(" ")[0])
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import NamedTuple
 
-from .sheet_columns import AGGREGATE, NAMES, Role, SheetColumns, attribute_column
-from .sheet_scores import plain_name, score_of
+from .sheet_columns import NAMES, Role, SheetColumns, attribute_column
+from .sheet_scores import AGGREGATE, plain_name, score_of
 from .sheet_texts import text_kind
 
 Grid = Sequence[tuple[int, Sequence[str]]]
@@ -250,6 +250,33 @@ def _system_column(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> 
     return matches[0] if len(matches) == 1 else None
 
 
+def ids_by_text(rows: Sequence[dict[str, str]], columns: SheetColumns) -> dict[str, list[str]]:
+    """Gives further texts of one id ids of their own, where the same people rated each: by id, those given.
+
+    Where they did not, one text may be another's with a slip of the pen.
+    """
+    name, text, rater = columns.one("id"), columns.one("output"), columns.one("rater")
+    raters: dict[str, dict[str, set[str]]] = {}
+    for row in rows if name and text else ():
+        if row.get(name or "") and (words := row.get(text or "", "").strip()):
+            by_text = raters.setdefault(row[name or ""], {})
+            by_text.setdefault(words, set()).add(row.get(rater, "") if rater else "")
+    given: dict[str, list[str]] = {}
+    own: dict[tuple[str, str], str] = {}
+    for shared, by_text in raters.items():
+        if len(by_text) == 1 or len(set(map(frozenset, by_text.values()))) > 1:
+            continue
+        for number, words in enumerate(list(by_text)[1:], 2):
+            own[shared, words] = next(
+                each for n in count(number) if (each := f"{shared}-{n}") not in (*raters, *own.values())
+            )
+            given.setdefault(shared, []).append(own[shared, words])
+    for row in rows if given else ():
+        shared = row.get(name or "", "")
+        row[name or ""] = own.get((shared, row.get(text or "", "").strip()), shared)
+    return given
+
+
 def carry_merged(rows: Sequence[dict[str, str]], columns: SheetColumns) -> int:
     """Gives rows that have ratings but neither id nor text those of the row above, as merged cells mean them; how many."""
     text, name = columns.one("output"), columns.one("id")
@@ -262,12 +289,11 @@ def carry_merged(rows: Sequence[dict[str, str]], columns: SheetColumns) -> int:
     carried = 0
     if name is None and columns.one("rater") is None:
         return 0
+    keys = [column for column in (text, name) if column]
     for above, row in pairwise(rows):
         if (
-            text
-            and above.get(text)
-            and not row.get(text)
-            and not (name and row.get(name))
+            any(above.get(key) for key in keys)
+            and not any(row.get(key) for key in keys)
             and any(row.get(c) for c in own)
         ):
             row.update({column: row.get(column) or above.get(column, "") for column in shared})

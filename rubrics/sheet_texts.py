@@ -72,10 +72,13 @@ class Texts(NamedTuple):
     """Those whose names say nothing, taken as source or question because they stand before the judged text."""
 
 
-def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str]) -> Texts:
-    """What each column of texts is: by its name, by its question marks, and by where it stands; a sheet's only text is judged."""
-    kinds = _kinds(cells, scored)
-    candidates = _candidates(cells, kinds)
+def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str], several: bool = False) -> Texts:
+    """What each column of texts is: by its name, by its question marks, and by where it stands; a sheet's only text is judged.
+
+    `several`: each row holds the scores of several people.
+    """
+    kinds = _kinds(cells, scored, several)
+    candidates = _candidates({name: cells[name] for name in cells if name not in scored}, kinds)
     of_kind = {kind: [c for c in kinds if kinds[c] == kind] for kind in ("source", "question", "reference")}
     roles: dict[str, TextRole] = dict.fromkeys((*of_kind["source"], *of_kind["question"][1:]), "source")
     roles |= {of_kind[role][0]: role for role in ("question", "reference") if of_kind[role]}  # type: ignore[misc]
@@ -100,8 +103,14 @@ def free_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str]) -> t
     return tuple(name for name, kind in kinds.items() if kind in (None, "output", "either") and are_texts(cells[name], 2 * _TEXT))  # fmt: skip
 
 
-def _kinds(cells: Mapping[str, Sequence[str]], scored: Collection[str]) -> dict[str, _Kind | None]:
-    """What the columns of texts hold by their names; those behind the scores that no name tells, or that are notes, are comments."""
+def _kinds(
+    cells: Mapping[str, Sequence[str]], scored: Collection[str], several: bool = False
+) -> dict[str, _Kind | None]:
+    """What the columns of texts hold by their names; those behind the scores that no name tells, or that are notes, are comments.
+
+    One so named that stands in every row before the scores may be judged itself, as a reviewer's comment on code is: it is no rater's own where
+    all who rated a text share it.
+    """
     kinds = {
         name: text_kind(name)
         for name in cells
@@ -115,6 +124,17 @@ def _kinds(cells: Mapping[str, Sequence[str]], scored: Collection[str]) -> dict[
             for name, kind in kinds.items()
             if order.index(name) > first_score and kind in (None, "either")
         }
+    others = [name for name, kind in kinds.items() if kind != "comment"]
+    judged = [name for name in others if kinds[name] not in ("source", "question", "reference")]
+    for name in [name for name, kind in kinds.items() if kind == "comment" and others]:
+        if order.index(name) > first_score or not all(cells[name]):
+            continue
+        given = list(zip(*(cells[other] for other in others), strict=True))
+        is_shared = several or len(set(zip(given, cells[name], strict=True))) == len(set(given)) < len(given)
+        if is_shared:
+            kinds[name] = "output"
+        elif not judged:
+            kinds |= dict.fromkeys((others[-1], name), None)
     return {name: kind for name, kind in kinds.items() if kind != "comment"}
 
 

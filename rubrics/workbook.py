@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
-from .errors import InvalidFile
+from .errors import InvalidFile, VenireError
 from .files import open_file, split_sheet
 from .sheet_columns import column_named
 from .sheet_scores import plain_name
@@ -49,6 +49,26 @@ def visible_sheets(path: Path) -> tuple[str, ...]:
     """The names of a workbook's sheets that are not hidden, in order."""
     with open_sheet(path) as sheet:
         return sheet.visible
+
+
+def data_sheet(path: Path) -> tuple[Path, str]:
+    """`FILE#SHEET` of the sheet with the data, and which others there are; the path itself where there is but one.
+
+    Raises:
+        VenireError: Several have the same columns.
+    """
+    sheets = visible_sheets(path)
+    if len(sheets) < 2:
+        return path, ""
+    taken = first_table(path, sheets)
+    if len(twins := twin_sheets(path, taken, sheets)) > 1:
+        raise VenireError(
+            f"{path}: the sheets {', '.join(map(repr, twins))} have the same columns",
+            remedy=f"name one: --sheet {taken!r}; to use them together, copy them into one sheet with a column that says which is whose",
+        )
+    rest = ", ".join(sheet for sheet in sheets if sheet != taken)
+    note = f"{path}: reading the sheet {taken!r}; to read another sheet, give its name with --sheet: {rest}"
+    return Path(f"{path}#{taken}"), note
 
 
 def first_table(path: Path, sheets: Sequence[str]) -> str:

@@ -84,7 +84,8 @@ SHEETS = {
     "empty rows and columns": Sheet(f"id,,summary,accurate,\n,,,,\n1,,{A},4,\n,,,,\n2,,\"{B}\",3,\n3,,{C},2,\n", 3, "accurate", "rater-1", 3),
     "dates beside": Sheet(rows("id|date|summary|accurate", *(f"{n}|2026-05-0{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
     "a score turned into a date": Sheet(rows("id|summary|accurate", "1|TEXT|2026-05-04", "2|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 2, "'2026-05-04' is left out"),
-    "an id twice with two texts": Sheet(rows("id|summary|accurate", "1|TEXT|4", "1|TEXT|3", "3|TEXT|2"), asks="two rows with the id '1'"),
+    "an id twice with two texts": Sheet(rows("id|summary|accurate", "1|TEXT|4", "1|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 3, "several texts have the id '1'; the others are read as '1-2'"),
+    "an id with two texts by two people": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{B},Ben,2\n2,{C},Ana,1\n", asks="two rows with the id '1'"),
     "a case rated twice by one": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,2\n2,{C},Ana,1\n", asks="'Ana' rated the case '1' twice"),
     "a row pasted twice": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,4\n2,{C},Ana,1\n", 2, "accurate", "Ana", 2),
     "cells merged over two raters": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n,,Ben,5\n2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "read as further ratings of the case above"),
@@ -170,7 +171,9 @@ SHEETS = {
     "one score a row, in other words": Sheet("nr,summary,Linguist,Category,Points\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ivo", "Mia") for what in ("Grammar", "Style")), 3, "grammar style", "Ivo Mia", 12),
     "a scale told above": Sheet("Marks (1 = weak / 4 = strong)\n" + rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "style", "rater-1", 3, "style (1-4)  rating"),
     "a scale told below": Sheet(rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nScale: 1-6\n", 3, "style", "rater-1", 3, "style (1-6)  rating"),
-    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 4}\n" for n in range(24)), asks="--scale 1-4 or --scale 1-5"),
+    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24)), asks="--scale 1-4 or --scale 1-5"),
+    "many sixes and no seven": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 6}\n" for n in range(30)), 30, "accuracy", "rater-1", 30, "accuracy (1-6)  rating"),
+    "a department beside raters in the header": Sheet(rows("id|summary|Department|accuracy (ann)|accuracy (bob)", "1|TEXT|Ost|4|5", "2|TEXT|West|3|3", "3|TEXT|Ost|2|1"), 3, "accuracy", "ann bob", 6),
     "no five but in another column": Sheet("id,summary,accuracy,clarity\n" + "".join(f"{n},{A}{n},{1 + n % 4},{1 + n % 5}\n" for n in range(24)), 24, "accuracy clarity", "rater-1", 48),
     "pass and fail": Sheet(rows("id|summary|verdict", "1|TEXT|pass", "2|TEXT|fail", "3|TEXT|pass"), 3, "verdict", "rater-1", 3, "from 0 to 1"),
     "words of a scale": Sheet(rows("id|summary|opinion", "1|TEXT|good", "2|TEXT|poor", "3|TEXT|very good"), asks="'opinion' seems to hold scores"),
@@ -199,6 +202,16 @@ SHEETS = {
     "a person's and a machine's": Sheet(rows("id|transcript|human_note|ai_note|quality", *(f"{n}|What was said in the room.|What a person wrote down.|TEXT|{n}" for n in (1, 2, 3))), 3, "quality", "rater-1", 3, "human_note  reference"),
     "addresses of raters": Sheet(rows("Stempel|Adresse der Person|Fall|Zusammenfassung|Wie klar?", "1.5.|a@x.org|1|TEXT|4", "2.5.|b@x.org|2|TEXT|3", "3.5.|a@x.org|3|TEXT|5"), 3, "wie_klar", "a@x.org b@x.org", 3),
     "raters by underscore": Sheet(rows("id|user_input|bot_response|Rater_A|Rater_B", *(f"{n}|What to do with a fever?|TEXT|{n}|{n}" for n in (1, 2, 5))), 3, "overall_quality", "Rater_A Rater_B", 6, "user_input       question"),
+    "texts that are counted": Sheet("Segment,summary,rater,accurate\n" + "".join(f"{n},{text},{who},{n}\n" for n, text in ((1, A), (2, B), (4, C)) for who in ("Ann", "Bob")), 3, "accurate", "Ann Bob", 6, "Segment   id"),
+    "cells merged, names that no word tells": Sheet(f"Dossier,summary,rater,accurate\nD1,{A},Ana,4\n,,Ben,5\nD2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "Dossier   id"),
+    "a judged comment, two people": Sheet(rows("pr|code|review_comment|useful_r1|useful_r2", *(f"p{n}|def add(a): return a + {n} # one|TEXT|{n}|{n}" for n in (1, 2, 3))), 3, "useful", "r1 r2", 6, "code            source"),
+    "a judged comment, rows by person": Sheet("nr,code,review_comment,rater,useful\n" + "".join(f"{n},def add(a): return a + {n} # one,{text},{who},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob")), 3, "useful", "Ann Bob", 6),
+    "a comment that may be judged": Sheet(rows("nr|code|comment|useful", *(f"{n}|def add(a): return a + {n} # one|TEXT|{n}" for n in (1, 2, 3))), asks="'code' or 'comment'"),
+    "a slider beside a slider": Sheet(rows("id|summary|accuracy|plainness|minutes", "1|TEXT|80|5|30", "2|TEXT|7|90|80", "3|TEXT|55|60|20"), 3, "accuracy plainness", "rater-1", 6, "plainness  rating"),
+    "participants by number": Sheet(rows("id|sentence|acceptability_P01|acceptability_P02", *TWO), 3, "acceptability", "P01 P02", 6),
+    "versions by number": Sheet(rows("id|summary|accuracy_v1|accuracy_v2", *TWO), asks="which part of the column names 'accuracy_v1'"),
+    "addresses before": Sheet(rows("id|summary|a.b@x.org accuracy|c.d@x.org accuracy", *TWO), 3, "accuracy", "a.b@x.org c.d@x.org", 6),
+    "words between text and scores that hardly recur": Sheet(f"id,summary,diet,accurate\n1,{A},light,4\n2,{B},soft,3\n3,{C},vegan,2\n4,{A}1,light,5\n5,{B}1,plain,1\n", 5, "accurate", "rater-1", 5),
     "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
 }  # fmt: skip
 
@@ -270,6 +283,8 @@ def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> 
         ("ID,Reviewer,clear\na,Ana,4\nb,Ben,2\n", {"Ana", "Ben"}),
         ("case,clear (Ana),clear (Ben)\na,4,\nb,,2\n", {"Ana", "Ben"}),
         (f"case_id,ward_note,ai_summary,clear_ana,clear_ben\na,{A},{B},4,\nb,{B},{C},,2\n", {"ana", "ben"}),
+        (f"case,rater,summary,date,clear\na,Ana,{A},2026-05-01,4\nb,Ben,{B},2026-05-02,2\n", {"Ana", "Ben"}),
+        ("Ward 3\n\nFall;Prüfer;Clear (1-5)\na;Ana;4,0\nb;Ben;2\na;Ben;n/a\n", {"Ana", "Ben"}),
     ],
 )
 def test_every_form_of_ratings_is_recognised(tmp_path: Path, text: str, people: set[str]) -> None:
@@ -290,7 +305,7 @@ def test_a_file_that_may_be_both_forms_is_asked_about(tmp_path: Path) -> None:
         list(read_ratings(tmp_path / "r.csv"))
 
 
-MANY = "id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 4}\n" for n in range(24))
+MANY = "id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24))
 TEAM = rows("id|summary|Team|accurate", "1|TEXT|Ost|4", "2|TEXT|West|3", "3|TEXT|Ost|5")
 SENT = rows("id|summary|sent|accurate", "1|TEXT|yes|4", "2|TEXT|no|3", "3|TEXT|no|5")
 FIRST = rows(
@@ -317,7 +332,7 @@ FIRST = rows(
         (MANY, "scale=1-5", "", "rater-1", "accuracy", "accuracy (1-5)  rating"),
         (MANY, "scale=accuracy=0-4", "", "rater-1", "accuracy", "accuracy (0-4)  rating"),
         (MANY.replace("4\n", "9\n", 1), "scale=1-9", "", "rater-1", "accuracy", "accuracy (1-9)  rating"),
-        (MANY.replace("4\n", "9\n", 1), "", "n 4", "rater-1", "accuracy", "accuracy (1-4)  rating"),
+        (MANY.replace("4\n", "9\n", 1), "", "n", "rater-1", "accuracy", "accuracy (1-3)  rating"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_answered_at_a_terminal_or_by_an_option(
@@ -345,19 +360,28 @@ def test_what_cannot_be_told_is_answered_at_a_terminal_or_by_an_option(
     )
 
 
-def test_a_codebook_before_the_ratings_is_passed_over(tmp_path: Path) -> None:
-    codes = text_rows(
-        ["Variable", "Description", "Values"], ["clear", "is it easy to read and in order", "1-5"]
-    )
+@pytest.mark.parametrize(
+    ("codes", "scale"),
+    [
+        ([["Variable", "Description", "Values"], ["clear", "is it easy to read and in order", "1-5"]], ""),
+        ([["Key"], ["1", "poor"], ["2", "fair"], ["3", "good"], ["4", "very good"], ["5", "best"], ["6", "top"]], "1 to 6"),
+        ([["How to"], ["1", "open"], ["2", "read"], ["3", "score"], ["4", "save"]], ""),
+        ([["Study", "Ward 3"], ["Scale", "0 to 8"]], "0 to 8"),
+    ],
+)  # fmt: skip
+def test_a_codebook_before_the_ratings_tells_the_scale(
+    tmp_path: Path, codes: list[list[str]], scale: str
+) -> None:
     table = text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 5])
     names = '<sheet name="Codes" sheetId="1" r:id="rId1"/><sheet name="Data" sheetId="2" r:id="rId2"/>'
-    book = write_workbook(tmp_path / "two.xlsx", codes, second=table, sheets=names)
+    book = write_workbook(tmp_path / "two.xlsx", text_rows(*codes), second=table, sheets=names)
 
     ended = CliRunner().invoke(
         app, ["new", str(tmp_path / "p"), "--from", str(book), "--jury", "lens-jury", "--yes"]
     )
 
     assert "reading the sheet 'Data'" in ended.output
+    assert (f"the sheet says that its scale is {scale}" in ended.output) is bool(scale)
     assert "2 cases, 1 attribute, 2 ratings by 1 person" in ended.output
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from venire.rubrics.errors import InvalidFile
-from venire.rubrics.ratings import OVERALL, Rating, read_ratings, scores_by_person, unclear_persons
+from venire.rubrics.ratings import Rating, read_ratings
 from venire.rubrics.sheet_columns import (
     SheetColumns,
     attribute_names,
@@ -16,8 +16,8 @@ from venire.rubrics.sheet_columns import (
     guess_columns,
     unplaced_texts,
     unread_scores,
-    without_aggregates,
 )
+from venire.rubrics.sheet_people import OVERALL, scores_by_person, unclear_persons
 from venire.rubrics.sheet_scores import (
     Bounds,
     clear_stray_scores,
@@ -27,6 +27,7 @@ from venire.rubrics.sheet_scores import (
     odd_score,
     scale_bounds,
     score_of,
+    without_aggregates,
     without_scale,
 )
 from venire.rubrics.sheet_table import (

@@ -1,0 +1,427 @@
+"""A person's own sheet as one row a case and rater: what is told by its columns and cells is said, what is not is asked or refused."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .errors import InvalidFile, VenireError, count_words
+from .files import is_workbook, nearest, split_sheet
+from .rows import DELIMITED, MOST_COLUMNS, read_grid, read_rows, too_wide
+from .sheet_columns import (
+    ROLES,
+    Role,
+    SheetColumns,
+    attribute_column,
+    attribute_names,
+    competing_texts,
+    guess_columns,
+    texts_by_place,
+    unplaced_people,
+    unplaced_texts,
+    unread_scores,
+    yes_no_answers,
+)
+from .sheet_people import OVERALL, scores_by_person, unclear_persons
+from .sheet_scores import (
+    clear_stray_scores,
+    is_form_status,
+    legend_scale,
+    noted_scale,
+    odd_score,
+    read_fractions,
+    score_of,
+    told_scale,
+    without_scale,
+)
+from .sheet_table import (
+    carry_merged,
+    ids_by_system,
+    ids_by_text,
+    rows_by_attribute,
+    rows_by_person,
+    sheet_table,
+)
+
+Ask = Callable[[str, Sequence[str]], str]
+"""Puts a question to the person, who answers with one of the choices."""
+Say = Callable[[str], None]
+Rows = list[dict[str, str]]
+_LEGENDS = 4
+"""Sheets beside that of the ratings in which a legend is looked for."""
+
+
+def read_sheet(
+    sheet: Path,
+    *,
+    say: Say,
+    ask: Ask | None = None,
+    attributes: Sequence[str] = (),
+    named: Sequence[str] = (),
+    scales: Sequence[str] = (),
+    ratings_only: bool = False,
+) -> tuple[Rows, SheetColumns]:
+    """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`.
+
+    Args:
+        ask: Without it, a sheet that may be read in two ways is refused.
+        ratings_only: Which text is judged does not matter, where ids tell the cases apart.
+
+    Raises:
+        VenireError: The sheet may be read in two ways, or in none; the remedy names the option that says how.
+    """
+    numbered, beside = _sheet_rows(sheet, say)
+    rows = [row for _, row in numbered]
+    if not rows:
+        raise InvalidFile(
+            f"{sheet}: the sheet has no rows", remedy="put one text in each row, below a row of column names"
+        )
+    fractions = read_fractions(rows)
+    for column, with_scale in fractions.items():
+        say(f"{column!r} holds scores such as 4/5 and is read as {with_scale!r}")
+    _rename_cells(rows, fractions)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if len(names) > MOST_COLUMNS:
+        raise too_wide(sheet, len(names))
+    columns = guess_columns(names, rows, attributes=attributes)
+    for pair in named:
+        role, _, column = pair.partition("=")
+        if role not in ROLES:
+            raise VenireError(f"--column {pair}: no role named {role!r}", remedy=nearest(role, ROLES))
+        if column not in columns.roles:
+            raise VenireError(f"{sheet}: no column named {column!r}", remedy=nearest(column, names))
+        columns = columns.with_role(column, role)  # type: ignore[arg-type]
+    if not ratings_only or columns.one("id") is None:
+        columns = _settle_texts(sheet, columns, rows, named, ask, say)
+    columns = _settle_words(sheet, columns, rows, named, ask, say)
+    columns = _settle_raters(sheet, columns, rows, named, ask)
+    if carried := carry_merged(rows, columns):
+        say(
+            f"rows without an id and a text are read as further ratings of the case above them ({count_words(carried, 'row')})"
+        )
+    columns = _with_scales(sheet, columns, rows, scales, beside, say)
+    for note in clear_stray_scores(numbered, columns.of("rating")):
+        say(note)
+    scores_by_column = {name: [row.get(name, "") for row in rows] for name in columns.of("rating")}
+    for name in scores_by_column:
+        if (odd := odd_score(name, scores_by_column)) is not None:
+            _settle_odd(sheet, name, odd, numbered, ask)
+    if (by_attribute := rows_by_attribute(rows, columns)) is not None:
+        rows, columns = by_attribute
+        say(
+            f"each row is read as one score of one attribute; the attributes are: {', '.join(columns.of('rating'))}"
+        )
+    if (by_system := ids_by_system(rows, columns)) is not None:
+        rows, columns = by_system
+        say(
+            f"several texts share an id but differ in {columns.one('system')!r}, which is now added to each text's id; the shared id is used as the group"
+        )
+    for name, others in ids_by_text(rows, columns).items():
+        say(f"several texts have the id {name!r}; the others are read as {', '.join(map(repr, others))}")
+    ratings = columns.of("rating") if columns.one("rater") is None else ()
+    if scores := scores_by_person(ratings) or _settle_people(sheet, ratings, named, ask):
+        people, subjects = (
+            ", ".join(dict.fromkeys(pair[side] for pair in scores.values())) for side in (0, 1)
+        )
+        say(f"{len(scores)} columns are read as people's scores (attributes: {subjects}; people: {people})")
+        rows, columns = rows_by_person(rows, columns, scores)
+    return rows, columns
+
+
+def sheet_case_ids(
+    rows: Sequence[Mapping[str, str]], columns: SheetColumns, *, ratings_only: bool = False
+) -> list[str | None]:
+    """The id of each row's case; None where a row has no text to judge, or with `ratings_only` neither that nor an id.
+
+    Without a column of ids, rows are cases of their own, unless people rated: then rows that differ in nothing but the person
+    and the scores are one case.
+    """
+    text, id_column = columns.one("output") or "", columns.one("id")
+    has_ratings = columns.one("rater") is not None or bool(columns.of("rating"))
+    telling_columns = [
+        name for name, role in columns.roles.items() if role not in ("rater", "rating", "kept", "left out")
+    ]
+    numbers: dict[tuple[str, ...], int] = {}
+    ids: list[str | None] = []
+    for place, row in enumerate(rows):
+        name = row.get(id_column, "").strip() if id_column else ""
+        if not row.get(text, "").strip() and not (ratings_only and name):
+            ids.append(None)
+            continue
+        alike = tuple(row.get(name, "").strip() for name in telling_columns) if has_ratings else (str(place),)
+        ids.append(name or f"case-{numbers.setdefault(alike, len(numbers) + 1)}")
+    return ids
+
+
+def sheet_ratings(
+    rows: Sequence[Mapping[str, str]], columns: SheetColumns, *, ratings_only: bool = False
+) -> Rows:
+    """People's ratings in a sheet: `case`, `rater` and a column for each attribute; those whom the sheet does not name are numbered.
+
+    Raises:
+        VenireError: A person rated a case twice, with different scores.
+    """
+    scores = attribute_names(columns.of("rating"))
+    rater = columns.one("rater")
+    unnamed = Counter[str]()
+    """How often each case was rated by nobody who is named: each time by another."""
+    by_rater: dict[tuple[str, str], dict[str, str]] = {}
+    for row, case in zip(rows, sheet_case_ids(rows, columns, ratings_only=ratings_only), strict=True):
+        if case is None or not scores:
+            continue
+        rater_name = row.get(rater, "").strip() if rater else ""
+        if not rater_name:
+            unnamed[case] += 1
+            rater_name = f"rater-{unnamed[case]}"
+        scores_given = {name: row.get(column, "") for column, name in scores.items()}
+        rating = {"case": case, "rater": rater_name} | scores_given
+        earlier = by_rater.setdefault((case, rater_name), rating)
+        if earlier is not rating and earlier != rating:
+            raise VenireError(
+                f"{rater_name!r} rated the case {case!r} twice, with different scores",
+                remedy="keep one of the two rows, or give the rows different raters or ids",
+            )
+    return list(by_rater.values())
+
+
+def rename_columns(columns: SheetColumns, rows: Sequence[dict[str, str]], names: Mapping[str, str]) -> SheetColumns:  # fmt: skip
+    _rename_cells(rows, names)
+    return replace(columns, roles={names.get(name, name): role for name, role in columns.roles.items()})
+
+
+def _rename_cells(rows: Sequence[dict[str, str]], names: Mapping[str, str]) -> None:
+    for row in rows:
+        cells = {names.get(name, name): cell for name, cell in row.items()}
+        row.clear()
+        row.update(cells)
+
+
+def _sheet_rows(sheet: Path, say: Say) -> tuple[list[tuple[int, dict[str, str]]], list[list[str]]]:
+    """The rows of a person's table as text, with their lines, and the cells of what stands beside it; what stands above its header is said."""
+    file, _ = split_sheet(sheet)
+    if not (is_workbook(file) or file.suffix.lower() in DELIMITED):
+        return [
+            (line, {str(name): _cell_text(cell) for name, cell in row.items()})
+            for line, row in read_rows(sheet)
+        ], []
+    try:
+        rows, notes, beside = sheet_table(read_grid(sheet), delimited=not is_workbook(file))
+    except ValueError as error:
+        raise InvalidFile(
+            f"{sheet}: {error}", remedy="correct the sheet, and give each column its own name"
+        ) from None
+    for note in notes:
+        say(note)
+    return rows, [[line] for line in beside] + _legends(sheet)
+
+
+def _legends(sheet: Path) -> list[list[str]]:
+    """The rows of narrow sheets beside that of the table."""
+    file, taken = split_sheet(sheet)
+    if not is_workbook(file):
+        return []
+    from .workbook import visible_sheets
+
+    others = [name for name in visible_sheets(file) if name != taken] if taken else []
+    grids = [read_grid(Path(f"{file}#{name}")) for name in others[:_LEGENDS]]
+    return [
+        cells for grid in grids for _, line in grid[:50] if 0 < len(cells := list(filter(None, line))) < 4
+    ]
+
+
+def _cell_text(cell: Any) -> str:
+    """A cell as text; several notes in one cell, as JSON may have them, are paragraphs."""
+    if isinstance(cell, list):
+        return "\n\n".join(map(str, cell))
+    return "" if cell is None else str(cell)
+
+
+def _settle_texts(
+    sheet: Path,
+    columns: SheetColumns,
+    rows: Sequence[Mapping[str, str]],
+    named: Sequence[str],
+    ask: Ask | None,
+    say: Say,
+) -> SheetColumns:
+    """The columns with one text that is judged and a role for every other; what only a place tells is said."""
+    if not any(pair.startswith("output=") for pair in named) and (texts := competing_texts(columns, rows)):
+        if ask is None:
+            raise VenireError(
+                f"{sheet}: the text to judge could be in the column {' or '.join(map(repr, texts))}",
+                remedy=f"say which: --column output={texts[0]!r}",
+            )
+        columns = columns.with_role(ask("Which column holds the text to judge?", texts), "output")
+    for text in unplaced_texts(columns, rows):
+        if f"kept={text}" in named:
+            continue
+        if ask is None:
+            raise VenireError(
+                f"{sheet}: the column {text!r} could be the source, which jurors see, or something that they must not see",
+                remedy=f"say which: --column source={text!r} or --column kept={text!r}",
+            )
+        columns = _ask_role(columns, text, ("source", "reference", "question", "kept"), ask)
+    for text in texts_by_place(columns, rows):
+        if f"{columns.roles[text]}={text}" not in named:
+            say(
+                f"{text!r} stands before the judged text and is taken as its {columns.roles[text]}, which jurors see; if they must not, "
+                f"give --column kept={text!r}"
+            )
+    return columns
+
+
+def _ask_role(columns: SheetColumns, column: str, roles: Sequence[Role], ask: Ask) -> SheetColumns:
+    return columns.with_role(column, ask(f"What does the column {column!r} hold?", roles))  # type: ignore[arg-type]
+
+
+def _settle_words(
+    sheet: Path,
+    columns: SheetColumns,
+    rows: Sequence[Mapping[str, str]],
+    named: Sequence[str],
+    ask: Ask | None,
+    say: Say,
+) -> SheetColumns:
+    """The columns, where none holds scores that nobody was told of: words that may be scores are asked about, others refused."""
+    for name in columns.of("kept"):
+        if is_form_status(name, cells := [row.get(name, "") for row in rows]) and any(cells):
+            say(
+                f"the column {name!r} is read as REDCap's status of a form, not as scores; if it holds scores, give --column rating={name!r}"
+            )
+    for name in yes_no_answers(columns, rows):
+        if f"kept={name}" in named:
+            continue
+        if ask is None:
+            raise VenireError(
+                f"{sheet}: the yes and no in {name!r} may be people's scores of the text, or a fact about the case",
+                remedy=f"say which: --column rating={name!r} or --column kept={name!r}",
+            )
+        if ask(f"Are the yes and no in {name!r} people's scores of the text?", ("yes", "no")) == "yes":
+            columns = columns.with_role(name, "rating")
+    for name in unread_scores(columns, rows):
+        if f"kept={name}" not in named:
+            raise InvalidFile(
+                f"{sheet}: the column {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
+                remedy=f"write numbers such as 4; if the column does not hold scores, give --column kept={name!r}",
+            )
+    return columns
+
+
+def _settle_raters(
+    sheet: Path,
+    columns: SheetColumns,
+    rows: Sequence[Mapping[str, str]],
+    named: Sequence[str],
+    ask: Ask | None,
+) -> SheetColumns:
+    """The columns with a role for each that may name who rated."""
+    kept = columns.of("kept")
+    subject = attribute_column(kept, {name: [row.get(name, "") for row in rows] for name in kept})
+    for name in unplaced_people(columns, rows):
+        if f"kept={name}" in named or name == subject:
+            continue
+        if ask is None:
+            raise VenireError(
+                f"{sheet}: {name!r} may name the people who rated, or something else",
+                remedy=f"say which: --column rater={name!r}, --column system={name!r}, --column group={name!r} or --column kept={name!r}",
+            )
+        columns = _ask_role(columns, name, ("rater", "system", "group", "kept"), ask)
+    return columns
+
+
+def _with_scales(
+    sheet: Path,
+    columns: SheetColumns,
+    rows: Sequence[dict[str, str]],
+    scales: Sequence[str],
+    beside: Sequence[Sequence[str]],
+    say: Say,
+) -> SheetColumns:
+    """The columns of scores with the scales that the command line or the sheet tells behind their names."""
+    open_scales = [name for name in columns.of("rating") if noted_scale(name) is None]
+    told = told_scale(" ".join(cells) for cells in beside)
+    scores = [
+        score for row in rows for name in open_scales if (score := score_of(row.get(name, ""))) is not None
+    ]
+    if told is None and (ends := legend_scale(beside)) and scores and ends[0] <= min(scores) and max(scores) <= ends[1]:  # fmt: skip
+        told = ends
+    ends_by_column: dict[str, tuple[int, int]] = {}
+    if told and open_scales:
+        say(f"the sheet says that its scale is {told[0]} to {told[1]}")
+        ends_by_column = dict.fromkeys(open_scales, told)
+    for scale in scales:
+        column, _, ends_text = scale.rpartition("=")
+        numbers = re.fullmatch(r"(\d{1,3})-(\d{1,3})", ends_text.strip())
+        if numbers is None or int(numbers[1]) >= int(numbers[2]):
+            raise VenireError(
+                f"--scale {scale}: not a scale",
+                remedy="write its ends, such as 1-4, or a column and its ends",
+            )
+        if column and column not in columns.of("rating"):
+            raise VenireError(
+                f"{sheet}: no column of scores named {column!r}", remedy=nearest(column, columns.of("rating"))
+            )
+        ends_by_column |= dict.fromkeys(
+            [column] if column else columns.of("rating"), (int(numbers[1]), int(numbers[2]))
+        )
+    return rename_columns(
+        columns,
+        rows,
+        {name: f"{without_scale(name)} ({low}-{high})" for name, (low, high) in ends_by_column.items()},
+    )
+
+
+def _settle_odd(
+    sheet: Path, column: str, odd: str, rows: Sequence[tuple[int, dict[str, str]]], ask: Ask | None
+) -> None:
+    """Blanks a score that alone widens a column's scale, if the person says that it is none."""
+    cells = [(line, row) for line, row in rows if row.get(column) == odd]
+    others = [float(row[column]) for _, row in rows if row.get(column) not in ("", odd, None)]
+    problem = f"line {cells[0][0]}, column {column!r}: {odd} is far from the other scores, which are {min(others):g} to {max(others):g}"
+    if ask is None:
+        ends = (
+            f"{min(0, int(float(odd)))}-{max(10, int(float(odd)))}"
+            if float(odd) > 1
+            else f"{odd}-{max(others):g}"
+        )
+        raise VenireError(
+            f"{sheet}: {problem}",
+            remedy=f"leave the cell empty if it holds no score; if it does, give the scale: --scale {column!r}={ends}",
+        )
+    if ask(f"{problem}. Is {odd} a score?", ("yes", "no")) == "no":
+        for _, row in cells:
+            row[column] = ""
+
+
+def _settle_people(
+    sheet: Path, ratings: Sequence[str], named: Sequence[str], ask: Ask | None
+) -> dict[str, tuple[str, str]]:
+    """By column, whose scores it holds and of what, where that has to be asked; empty where they are nobody's by name."""
+    parts = unclear_persons(ratings)
+    if not parts or any(
+        f"rating={without_scale(name)}" in named or f"rating={name}" in named for name in parts
+    ):
+        return {}
+    first, shown = next(iter(parts)), ", ".join(map(repr, list(parts)[:4]))
+    if not any(second for _, second in parts.values()):
+        problem = f"are {shown} people who rated, or attributes?"
+        if ask is None:
+            raise VenireError(
+                f"{sheet}: {problem}",
+                remedy=f"name the columns of people as '{first}: ATTRIBUTE'; for attributes, give --column rating={first!r}",
+            )
+        is_people = ask(problem.capitalize(), ("people", "attributes")) == "people"
+        return {name: (name, OVERALL) for name in parts} if is_people else {}
+    if ask is None:
+        raise VenireError(
+            f"{sheet}: which part of the column names {shown} is the rater's name, and which the attribute?",
+            remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={first!r}",
+        )
+    side = ask(f"Which part of the column names {shown} is the rater's name?", ("first", "second", "neither"))
+    if side == "neither":
+        return {}
+    return {name: pair if side == "first" else (pair[1], pair[0]) for name, pair in parts.items()}

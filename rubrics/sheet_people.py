@@ -1,0 +1,167 @@
+"""The people in a sheet's header: whose scores a column holds, and of what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from .sheet_scores import QUALITY, plain_name, without_aggregates, without_scale
+
+RATER_NAMES = (
+    "rater|who|rated by|reviewer|evaluator|evaluated by|coder|grader|username|user name|worker|worker id|workerid|participant|"
+    "participant id|respondent|reader|reader name|reviewer name|rater name|annotator name|reviewer id|annotator id|rater email|"
+    "initials|email address|email|reviewed by|annotator|assessor|clinician|scorer|rater id|judge|doctor|bewerter|bewerterin|pruferin|"
+    "lehrer|lehrerin|korrektorin|expertin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|arzt|arztin|arztin arzt|evaluateur|"
+    "evaluatrice|relecteur|relectrice|correcteur|correctrice|examinateur|annotateur|juge|korrektor|lektor|expert|experte|linguist|"
+    "marker|examiner|checker|teacher|tutor|nurse|physician|experto|experta|corrector|especialista|evaluador|evaluadora|revisor|"
+    "anotador|avaliador|avaliadora|medico"
+)
+"""Names of a column that says who rated, in five languages."""
+_BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
+    (re.compile(r"([^\s:]+@[^\s:]+)[ :-]+([^@]+)"), 0),
+    (re.compile(r"([^@]+?)[ :_([-]+([^\s()\[\]]+@[^\s()\[\]]+)[)\]]?"), 1),
+    (re.compile(r"([^:]+):([^:]+)"), 0),
+    (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
+    (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
+    (re.compile(r"(.+)['’]s +(.+)"), 0),
+    (re.compile(r"(.+) +(?:by|von|par|por) +(.+)"), 1),
+    (re.compile(r"([^_.]+)[_.]([^_.]+)"), None),
+    (re.compile(r"(.+?) +((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+)"), 1),
+    (re.compile(r"((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+) +(.+)"), 0),
+    (re.compile(r"(.+) ((?:[A-Z]\. ?){2,3})"), 1),
+)
+"""How a column's name may hold a person and an attribute, and which part is the person where the words do not tell."""
+_NUMBERED = (
+    re.compile(r"(.+)[ _.-]+([^\W\d_]+[ _.-]?\d+)"),
+    re.compile(r"([^\W\d_]+[ _.-]?\d+)[ _.-]+(.+)"),
+)
+"""How a numbered rater may stand behind or before an attribute of several words."""
+_PERSON = re.compile(
+    r"\b(dr|prof|mr|mrs|ms|frau|herr|rater|reviewer|annotator|nurse|doctor|physician|clinician|expert|person|judge|arzt|medico)\b"
+)
+_NUMBERED_PERSON = re.compile(rf"({RATER_NAMES}) ?(\d+|[a-z])|[aejpruw] ?\d+")
+"""`p01`, `prufer 2`, `reader a`."""
+_ONE_LETTER = re.compile(r"[a-z]?[ _.-]?\d+", re.IGNORECASE)
+_NOUN = re.compile(
+    r"(ness|ility|ivity|tion|sion|ment|acy|ism|heit|keit|ung|tat|dade?|cao|cion|(il|al|ar|ic|os|iv|id)ite)$"
+)
+"""How nouns for qualities end, and names of people do not."""
+_ADJECTIVE = re.compile(r"(ing|al|ful|ous|ive|able|ible|ic|ant|ent|ate|ed|lich|ig|isch)$")
+_NAME = re.compile(r"[^\W\d_]+|[A-Z]\. ?[^\W\d_]+|[A-Z][^\W\d_]+ [A-Z][^\W\d_]+")
+"""A word that may be a person's name, with the initial or the first name before it."""
+_TWO_WORDS = re.compile(r"(.+) (\S+)")
+OVERALL = "overall quality"
+"""What is scored where columns are named by people alone."""
+
+
+def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By column of scores, whose they are and of what, where all that have a second part say so: `Dr Lee: accurate`, `accurate (Dr Lee)`.
+
+    A column that is named by a person alone holds scores of the whole. Empty where there are no two persons, or where it cannot be told
+    which part is the person; a mean or consensus is no person.
+    """
+    names = without_aggregates(names)
+    if (
+        len(names) > 1
+        and all(_is_person(name) and not QUALITY.search(plain_name(name)) for name in names)
+        and not all(re.match(r"[^r]\d", plain_name(name)) for name in names)
+        and not any(form.fullmatch(name) for form, _ in _BY_PERSON[:5] for name in names)
+    ):
+        return {name: (name, OVERALL) for name in names}
+    forms = [(_parts(names, form), usual) for form, usual in _BY_PERSON]
+    for person, form in ((1, _NUMBERED[0]), (0, _NUMBERED[1])):
+        parts = _parts(names, form)
+        forms += [(parts, person)] if all(_is_person(part[person]) for part in parts.values()) else []
+    for parts, usual in forms:
+        side = _person_side(parts, usual)
+        if side is not None:
+            return {
+                name: (part[side], part[1 - side] + name[len(without_scale(name)) :])
+                for name, part in parts.items()
+            }
+    words = _parts(names, _TWO_WORDS)
+    sides = [{plain_name(part[side]) for part in words.values()} for side in (0, 1)]
+    rated = [[QUALITY.search(part) is not None for part in side] for side in sides]
+    for person in (0, 1):
+        subject = 1 - person
+        numbered = all(map(_ONE_LETTER.fullmatch, sides[person]))
+        if (
+            _is_grid(words)
+            and min(map(len, sides)) > 1
+            and all(rated[subject])
+            and not any(rated[person])
+            and not numbered
+        ):
+            return {
+                name: (part[person], part[subject] + name[len(without_scale(name)) :])
+                for name, part in words.items()
+            }
+    return {}
+
+
+def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Columns of scores in two parts of which either may be the person's; or, with an empty second part, named by words that may be people's names."""
+    for form, usual in _BY_PERSON:
+        parts = _parts(names, form)
+        if _is_grid(parts) and _person_side(parts, usual) is None:
+            sides = [{plain_name(part[side]) for part in parts.values()} for side in (0, 1)]
+            varied = [side for side in sides if len(side) > 1]
+            known = any(QUALITY.search(part) for side in varied for part in side)
+            if not known or (usual is None and len(varied) > 1):
+                return parts
+    names = without_aggregates(names)
+    words = _parts(names, _TWO_WORDS)
+    heads, tails = ({plain_name(part[side]) for part in words.values()} for side in (0, 1))
+    rated = [[QUALITY.search(part) is not None for part in side] for side in (heads, tails)]
+    if _is_grid(words) and any(
+        len(people) > 1 and all(subject) and not any(person)
+        for people, subject, person in ((heads, rated[1], rated[0]), (tails, rated[0], rated[1]))
+    ):
+        return words
+    if len(names) > 1 and all(map(_NAME.fullmatch, names)):
+        plain = [*map(plain_name, names)]
+        known = any(QUALITY.search(name) or _NOUN.search(name) for name in plain)
+        return {} if known or all(map(_ADJECTIVE.search, plain)) else {name: (name, "") for name in names}
+    numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
+    return (
+        numbered
+        if _is_grid(numbered) and all(QUALITY.search(plain_name(head)) for head, _ in numbered.values())
+        else {}
+    )
+
+
+def _parts(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str]]:
+    matches = {name: form.fullmatch(without_scale(name)) for name in names}
+    return {name: (m[1].strip(), m[2].strip()) for name, m in matches.items() if m}
+
+
+def _is_grid(parts: Mapping[str, tuple[str, str]]) -> bool:
+    """Whether each of two heads or more goes with each of two tails or more, or one of them with several."""
+    heads, tails = ({part[side] for part in parts.values()} for side in (0, 1))
+    return len(parts) > 1 and len(set(parts.values())) == len(parts) == len(heads) * len(tails)
+
+
+def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int | None:
+    """Which part of the names is the person's: as words tell, or the one that varies, or as is usual."""
+    if not _is_grid(parts):
+        return None
+    sides = [list(dict.fromkeys(part[side] for part in parts.values())) for side in (0, 1)]
+    named = [all(map(_is_person, side)) for side in sides]
+    if named[0] != named[1]:
+        return 0 if named[0] else 1
+    rated = [any(map(QUALITY.search, map(plain_name, side))) for side in sides]
+    if all(rated):
+        rated = [all(map(QUALITY.search, map(plain_name, side))) for side in sides]
+        if rated[0] == rated[1]:
+            return None
+    person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual
+    if person is None and min(map(len, sides)) == 1 and not any(rated):
+        return None
+    if person is None or len(sides[person]) == 1 or all(map(_ONE_LETTER.fullmatch, sides[person])):
+        return None
+    return person
+
+
+def _is_person(part: str) -> bool:
+    plain = plain_name(part)
+    return "@" in part or bool(_PERSON.search(plain) or _NUMBERED_PERSON.fullmatch(plain))
