@@ -8,12 +8,15 @@ import pytest
 from shared_data import shared_file
 
 from venire.evals.audits.independence import (
+    _right_or_wrong,
     effective_number,
     effective_votes,
     independent_majority,
     votes_by_round,
 )
 from venire.evals.ratings.published_data import llmbar
+from venire.evals.ratings.question import Question
+from venire.rubrics.scale import Scale
 
 
 def jury(rng: np.random.Generator, cases: int, jurors: int, shared: float) -> tuple[pd.DataFrame, pd.Series]:
@@ -188,3 +191,19 @@ def test_columns_with_one_correlation_are_worth_kishs_number(r: float) -> None:
     assert (
         np.isnan(effective_number(np.full((4, 4), -0.4)).kish) and effective_number(np.ones((1, 1))).kish == 1
     )
+
+
+def test_a_vote_is_right_within_half_a_step_and_a_blank_one_is_neither_right_nor_wrong() -> None:
+    five = Question(
+        Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}), "high"
+    )
+    word = Question(Scale.model_validate({"level": "nominal", "anchors": {"a": "", "b": ""}}), "high")
+    votes = pd.DataFrame(
+        [("c1", "x", 3), ("c1", "x", 4), ("c1", "x", None), ("c2", "x", 3), ("c1", "w", "a"), ("c1", "w", "b"), ("c3", "x", 3)],
+        columns=["case", "attribute", "value"],
+    )  # fmt: skip
+    truth = pd.DataFrame([("c1", "x", 3.5), ("c2", "x", 4.0), ("c1", "w", "a")], columns=["case", "attribute", "value"])  # fmt: skip
+    found = _right_or_wrong(votes, truth, {"x": five, "w": word})
+
+    assert found["labelled"].tolist() == [True] * 6 + [False]
+    assert found["value"].tolist() == pytest.approx([1, 1, np.nan, 0, 1, 0, np.nan], nan_ok=True)

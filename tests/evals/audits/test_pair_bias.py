@@ -25,7 +25,7 @@ from statsmodels.genmod.generalized_linear_model import GLM
 from venire import Case, Limits, VenireError, load_rubric
 from venire.cli import app
 from venire.evals import compare
-from venire.evals.audits.pair_bias import circles
+from venire.evals.audits.pair_bias import circles, pair_reports, run_preferences, system_matrix
 from venire.evals.statistics.bradley_terry import davidson, length_controlled
 from venire.orchestration.run_session import RunSession, run_session
 from venire.rubrics.ratings import Rating
@@ -308,6 +308,28 @@ def test_circles_of_three_are_counted() -> None:
     found = circles(pd.DataFrame(rows))
 
     assert (found.circles, found.triples) == (1, 2)
+
+
+def test_of_the_pairs_heard_those_without_a_verdict_are_hung_and_the_preferred_output_won() -> None:
+    """Seven pairs of p and q were heard and five have a verdict: A, which p wrote, won three of them and tied one."""
+    rows = [
+        {"arm": "j", "attribute": "x", "who": who, "stage": stage, "case": f"c{n}", "cluster": f"c{n}", "question": "", "a": "p", "b": "q", "outcome": outcome, "shown": 1 if n % 2 else -1, "length": float(n - 2), "same": n == 4, "contradicts": False}
+        for n, outcome in enumerate((1, 1, 1, 0, -1))
+        for who, stage in (("verdict", "final"), ("verdict", "blind"), ("s", "final"))
+    ]  # fmt: skip
+    votes = pd.DataFrame(rows)
+    (found,) = pair_reports(votes, {("j", "x"): 7})
+
+    assert (found.hung, found.equal, found.rates.comparisons) == (2, 1, 5)
+    rates = {record.system: (record.rate.value, record.wins, record.ties, record.losses) for record in found.rates.systems}  # fmt: skip
+    assert rates == {"p": (0.7, 3, 1, 1), "q": (pytest.approx(0.3), 1, 1, 3)}
+    assert run_preferences(votes)["share"].tolist() == [1.0, 1.0, 1.0, 0.5, 0.0]
+    matrix = system_matrix(found).set_index("system")
+    assert (
+        matrix.loc["p", "q"] == "70% of 5"
+        and matrix.loc["q", "p"] == "30% of 5"
+        and matrix.loc["p", "p"] == ""
+    )
 
 
 def test_arms_whose_every_comparison_is_hung_are_said_to_be(tmp_path: Path) -> None:
