@@ -39,7 +39,7 @@ from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.proportion import wilson
 from venire.evals.studies import findings
 from venire.evals.studies import jury_search as searching
-from venire.evals.studies.candidates import DIFFERENCE, Composition, pareto
+from venire.evals.studies.candidates import DIFFERENCE, Candidate, Candidates, Composition, frontier, pareto
 from venire.evals.studies.deliberated_arms import weigh
 from venire.evals.studies.judgements import arm_credits
 from venire.evals.studies.juror_pool import Pool, pool_of
@@ -60,6 +60,7 @@ from venire.evals.studies.juror_tables import (
 from venire.evals.studies.jury_search import VoteCounter, best_juries, sizes_of
 from venire.evals.studies.paired_means import (
     HeldObjective,
+    MeanCredit,
     by_cluster,
     cases_for,
     detectable,
@@ -754,3 +755,20 @@ def test_seats_of_a_search_are_held_against_each_other_on_what_was_chosen_on_alo
 
     assert given["ballots"]["case"].tolist() == (["s1", "s2"] if searched else ["s1", "s2", "t1"])
     assert given["test"] == (None if searched else {"t1"})
+
+
+def test_only_arms_whose_members_were_chosen_have_wider_intervals_and_the_front_is_of_score_and_cost() -> (
+    None
+):
+    rng = np.random.default_rng(3)
+    good, poor = rng.uniform(0.5, 1, 20), rng.uniform(0, 0.5, 20)
+    arms = tuple(Candidate(name, "jury", answers, cost, chosen=chosen) for name, answers, cost, chosen in (("dear", poor, 3.0, False), ("given", good, 2.0, False), ("made", good, 2.0, True), ("cheap", poor, 1.0, False)))  # fmt: skip
+    found = frontier(
+        Candidates(arms, (), MeanCredit(np.arange(20)), good, None, None, {}, 20, 1.5)
+    ).set_index("arm")
+
+    assert found.index.tolist()[0] == "cheap" and found.index.tolist()[-1] == "dear"
+    for name, answers, widening in (("given", good, 1.0), ("made", good, 1.5), ("cheap", poor, 1.0)):
+        alone = mean_credit_estimate(answers, np.arange(20), method="m", widening=widening)
+        assert (found.loc[name, "score"], found.loc[name, "low"], found.loc[name, "high"]) == pytest.approx((answers.mean(), alone.low, alone.high))  # fmt: skip
+    assert found["front"].to_dict() == {"cheap": True, "given": True, "made": True, "dear": False}
