@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -11,8 +12,11 @@ from workbooks import text_rows, write_workbook, write_xls
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
+from venire.commands.project_files import case_ids, cases_of, ratings_of
+from venire.commands.starting import _say_unseen
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
+from venire.rubrics.sheet_columns import SheetColumns
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
 ROWS = [
@@ -229,3 +233,57 @@ def test_a_sheet_with_a_column_for_each_person_becomes_ratings_by_each(tmp_path:
         "P0,Dr Roy,1",
     ]
     assert (made / "cases.csv").read_text().splitlines()[0] == "id,output,source"
+
+
+ROLES: dict[str, Any] = {"text": "output", "notes": "source", "more": "source", "who": "rater", "accurate": "rating", "branch": "kept", "x": "left out"}  # fmt: skip
+
+
+def row(text: str, who: str = "", score: str = "", **cells: str) -> dict[str, str]:
+    return {"text": text, "who": who, "accurate": score, "notes": "", "more": "", "branch": "", "x": "", **cells}  # fmt: skip
+
+
+def test_rows_are_one_case_where_nothing_but_the_person_and_the_scores_differ() -> None:
+    columns = SheetColumns(ROLES)
+    rows = [
+        row("One.", "ann", "4", notes=" n ", more="m", branch="b"),
+        row("One.", "bob", "2", notes="n", more="m", branch="c"),
+        row(" ", "ann", "3"),
+        row("One.", "ann", "1", notes="other"),
+    ]
+    assert case_ids(rows, columns) == ["case-1", "case-1", None, "case-2"]
+    first, second = cases_of(rows, columns, Path("s.csv"))
+    assert first == {"id": "case-1", "output": "One.", "source": "n\n\nm", "branch": "b"}
+    assert (second["id"], second["source"]) == ("case-2", "other")
+    ratings = ratings_of(rows, columns, [first, second])
+    assert ratings == [
+        {"case": "case-1", "rater": "ann", "accurate": "4"},
+        {"case": "case-1", "rater": "bob", "accurate": "2"},
+        {"case": "case-2", "rater": "ann", "accurate": "1"},
+    ]
+    unnamed = ratings_of(
+        [row("One.", score="4"), row("One.", score="4"), row("Two.", score="5")], columns, []
+    )
+    assert [(each["case"], each["rater"]) for each in unnamed] == [("case-1", "rater-1"), ("case-1", "rater-2"), ("case-2", "rater-1")]  # fmt: skip
+    for second_score in ("4", "3"):
+        twice = [row("One.", "ann", "4"), row("One.", "ann", second_score)]
+        if second_score == "4":
+            assert len(ratings_of(twice, columns, [])) == 1
+        else:
+            with pytest.raises(VenireError, match="rated the case 'case-1' twice"):
+                ratings_of(twice, columns, [])
+    named = SheetColumns({**ROLES, "nr": "id"})
+    assert case_ids([row("One.", nr=" 7 "), row("Two.", nr="")], named) == ["7", "case-1"]
+    with pytest.raises(VenireError, match="different texts"):
+        cases_of([row("One.", nr="7"), row("Two.", nr="7")], named, Path("s.csv"))
+    alone = SheetColumns({"text": "output", "id": "kept"})
+    assert case_ids([{"text": "One."}, {"text": "One."}], alone) == ["case-1", "case-2"]
+    (kept, _) = cases_of([{"text": "One.", "id": "k"}, {"text": "One."}], alone, Path("s.csv"))
+    assert kept["sheet_id"] == "k"
+    assert [each["rater"] for each in ratings_of([{"text": "One."}], alone, [kept])] == ["rater-1", "rater-2"]
+
+
+def test_only_rows_with_something_in_them_are_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    _say_unseen([row("One."), row("", notes="n"), row(" ")], SheetColumns(ROLES))
+    assert "1 row left out" in capsys.readouterr().err
+    _say_unseen([row("One."), row("")], SheetColumns(ROLES))
+    assert capsys.readouterr().err == ""
