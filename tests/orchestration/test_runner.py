@@ -256,7 +256,8 @@ def test_what_is_left_is_known_before_anything_is_asked(tmp_path: Path, rubric: 
 
     both = left(run, rubric, juries, cases_of("a", "b"))
     assert (both.cases, names(both), both.elsewhere) == (2, ["k"], {"j": 1})
-    assert names(left(run, rubric, juries[:1], cases_of("a", "b", "c"))) == ["j"]
+    more = left(run, rubric, juries[:1], cases_of("a", "b", "c", "d"))
+    assert (more.cases, names(more), more.elsewhere) == (4, ["j"], {"j": 1})
     assert names(left(run, rubric, juries[:1], cases_of("a", text="Other."))) == ["j"]
     assert names(left(run, rubric, juries[:1], cases_of("a"), retry=True)) == ["j"]
     assert names(left(run, rubric, juries[:1], cases_of("b"), retry=True)) == []
