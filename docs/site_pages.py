@@ -119,15 +119,17 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 def commands_page() -> str:
     """Every command with its help, as the command line prints it."""
-    from venire.cli import GROUPS
+    from venire.cli import GROUPS, app
 
     lines = ["# Commands", "", "What each command takes, as `--help` prints it.", ""]
     for title, commands in GROUPS.items():
         lines += [f"## {title}", ""]
-        for command in commands:
+        for word in commands:
+            command = app.get_command(click.Context(app), word)
+            assert command is not None
             lines += [
                 part
-                for name, text in _helps(command, f"venire {command.name}")
+                for name, text in _helps(command, f"venire {word}")
                 for part in (f"### `{name}`", "", "```text", text, "```", "")
             ]
     return "\n".join(lines)

@@ -6,7 +6,9 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import click
 import pytest
@@ -14,7 +16,7 @@ from checkout import ROOT
 from command_line import venire
 from doc_blocks import blocks
 
-from venire.cli import app
+from venire.cli import FILES, app
 
 
 def test_the_python_page_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,3 +218,11 @@ def _command_of(line: str) -> tuple[set[str], list[str]]:
     unquoted = re.sub(r"'[^']*'", "", " ".join(words))
     options = re.findall(r"(?<![\w-])--?[a-z][a-z-]*", unquoted)
     return known | {"--help"}, [line.split()[0], *options] if command is app else options
+
+
+def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("config.defaults", "structure.files", "structure.pages"):
+        monkeypatch.setitem(sys.modules, f"mkdocs.{name}", MagicMock())
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    page = runpy.run_path(str(ROOT / "docs/site_pages.py"))["commands_page"]()
+    assert [name for name in FILES if f"### `venire {name}`" not in page] == []

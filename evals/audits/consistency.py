@@ -148,7 +148,10 @@ def halo(marks: Marks) -> pd.DataFrame:
         row |= {"mean": _mean(own_rhos), "people": _mean(people_rhos)}
         if estimate.defined and row["answers"] != row["people_answers"]:
             row["p"] = np.nan
-            unequal = f"each score averages {row['answers']:g} answers, but people's reference averages {row['people_answers']:g}"
+            answers = "1 answer" if row["answers"] == 1 else f"{row['answers']:g} answers"
+            unequal = (
+                f"each score averages {answers}, but people's reference averages {row['people_answers']:g}"
+            )
             estimate = replace(
                 estimate,
                 low=np.nan,
