@@ -16,11 +16,13 @@ from venire.rubrics.ballot import (
     ballot_shape,
     find_quote,
     find_span,
+    fold_quote,
     has_words,
     unchecked_shape,
     votes_from,
 )
 from venire.rubrics.case import Exhibit
+from venire.rubrics.errors import WORD_JOINER
 
 NOTE = "Seen on Monday with fever\n  of 38.4.\tStarted “Amoxicillin”, 500 mg."
 EXHIBITS = (Exhibit(name="output", text="No fever."), Exhibit(name="source", text=NOTE))
@@ -203,3 +205,12 @@ def test_what_a_ballot_neither_votes_nor_abstains_on_it_is_silent_on() -> None:
     assert (gone.juror, gone.round, gone.reason, gone.detail, gone.asked, gone.saw, gone.attribute) == (
         "a", 2, "out_of_scale", "9", ("y",), ("1/b",), "y",
     )  # fmt: skip
+
+
+def test_a_quote_of_a_text_whose_markers_were_broken_still_stands_in_it() -> None:
+    exhibits = [Exhibit(name="source", text="He wrote <|end|> there.")]
+    broken = f"wrote <{WORD_JOINER}|end|>"
+
+    assert find_quote(broken, exhibits).exhibit == "source"
+    assert fold_quote(broken) == fold_quote(broken.replace(WORD_JOINER, ""))
+    assert find_span(broken, exhibits[0].text) == (3, 16)
