@@ -12,10 +12,11 @@ from workbooks import text_rows, write_workbook, write_xls
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
-from venire.commands.project_files import case_ids, cases_of, ratings_of
+from venire.commands.project_files import cases_of
 from venire.commands.starting import _say_unseen
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
+from venire.rubrics.sheet import sheet_case_ids, sheet_ratings
 from venire.rubrics.sheet_columns import SheetColumns
 
 HEADER = ["Note ID", "Transcript", "AI summary", "Model", "Reviewer", "Clinically useful?", "Comment"]
@@ -250,36 +251,34 @@ def test_rows_are_one_case_where_nothing_but_the_person_and_the_scores_differ() 
         row(" ", "ann", "3"),
         row("One.", "ann", "1", notes="other"),
     ]
-    assert case_ids(rows, columns) == ["case-1", "case-1", None, "case-2"]
+    assert sheet_case_ids(rows, columns) == ["case-1", "case-1", None, "case-2"]
     first, second = cases_of(rows, columns, Path("s.csv"))
     assert first == {"id": "case-1", "output": "One.", "source": "n\n\nm", "branch": "b"}
     assert (second["id"], second["source"]) == ("case-2", "other")
-    ratings = ratings_of(rows, columns, [first, second])
+    ratings = sheet_ratings(rows, columns)
     assert ratings == [
         {"case": "case-1", "rater": "ann", "accurate": "4"},
         {"case": "case-1", "rater": "bob", "accurate": "2"},
         {"case": "case-2", "rater": "ann", "accurate": "1"},
     ]
-    unnamed = ratings_of(
-        [row("One.", score="4"), row("One.", score="4"), row("Two.", score="5")], columns, []
-    )
+    unnamed = sheet_ratings([row("One.", score="4"), row("One.", score="4"), row("Two.", score="5")], columns)
     assert [(each["case"], each["rater"]) for each in unnamed] == [("case-1", "rater-1"), ("case-1", "rater-2"), ("case-2", "rater-1")]  # fmt: skip
     for second_score in ("4", "3"):
         twice = [row("One.", "ann", "4"), row("One.", "ann", second_score)]
         if second_score == "4":
-            assert len(ratings_of(twice, columns, [])) == 1
+            assert len(sheet_ratings(twice, columns)) == 1
         else:
             with pytest.raises(VenireError, match="rated the case 'case-1' twice"):
-                ratings_of(twice, columns, [])
+                sheet_ratings(twice, columns)
     named = SheetColumns({**ROLES, "nr": "id"})
-    assert case_ids([row("One.", nr=" 7 "), row("Two.", nr="")], named) == ["7", "case-1"]
+    assert sheet_case_ids([row("One.", nr=" 7 "), row("Two.", nr="")], named) == ["7", "case-1"]
     with pytest.raises(VenireError, match="different texts"):
         cases_of([row("One.", nr="7"), row("Two.", nr="7")], named, Path("s.csv"))
     alone = SheetColumns({"text": "output", "id": "kept"})
-    assert case_ids([{"text": "One."}, {"text": "One."}], alone) == ["case-1", "case-2"]
+    assert sheet_case_ids([{"text": "One."}, {"text": "One."}], alone) == ["case-1", "case-2"]
     (kept, _) = cases_of([{"text": "One.", "id": "k"}, {"text": "One."}], alone, Path("s.csv"))
     assert kept["sheet_id"] == "k"
-    assert [each["rater"] for each in ratings_of([{"text": "One."}], alone, [kept])] == ["rater-1", "rater-2"]
+    assert sheet_ratings([{"text": "One."}], alone) == []
 
 
 def test_only_rows_with_something_in_them_are_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
