@@ -136,6 +136,7 @@ def certify(run: Path | str, human: Path | None, rule: Path | None, **options: A
     The labelled cases must be drawn at random, or with the probabilities in the file of --draw. Hung cases go to people.
     """
     from ..evals.inference.run_certificate import certificate_answer, certificate_json
+    from ..evals.report.files import csv_text
     from ..evals.report.terminal import show_answer
     from ..orchestration.record.private_files import write_atomically
 
@@ -144,7 +145,7 @@ def certify(run: Path | str, human: Path | None, rule: Path | None, **options: A
         write_atomically(options["save"], certificate.rule.model_dump_json(indent=1) + "\n")
         say(f"written: {options['save']}", err=True)
     if options["output"] is not None:
-        write_atomically(options["output"], certificate.verdicts.to_csv(index=False))
+        write_atomically(options["output"], csv_text(certificate.verdicts))
         say(f"written: {options['output']}", err=True)
     if options["as_json"]:
         print_json(certificate_json(str(run), certificate))

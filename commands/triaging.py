@@ -168,6 +168,7 @@ def _draw(
     """Draw the cases that people should label next, and keep the probabilities."""
     from ..evals.inference.labelled_verdicts import labelled_verdicts
     from ..evals.inference.labelling import draw_labels
+    from ..evals.report.files import csv_text
     from ..evals.report.section import records
     from ..evals.statistics.draws import Draws
     from ..orchestration.record import Store
@@ -182,12 +183,12 @@ def _draw(
     question = verdicts.attributes(chosen_arm, attribute or chosen_arm.rubric.names[0])[0]
     draw = draw_labels(verdicts.of(chosen_arm.name, question), number, design, Draws(seed).rng())
     if output is not None:
-        write_atomically(output, draw.to_csv(index=False))
+        write_atomically(output, csv_text(draw))
         say(f"written: {output}", err=True)
     if as_json:
         print_json({"run": str(run), "design": design, "cases": records(draw)})
     elif output is None:
-        click.echo(draw.to_csv(index=False), nl=False)
+        click.echo(csv_text(draw), nl=False)
     else:
         all_cases = verdicts.of(chosen_arm.name, question)
         say(

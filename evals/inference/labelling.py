@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...rubrics.errors import InvalidFile, VenireError
-from ...rubrics.rows import cell_number, read_rows
+from ...rubrics.rows import cell_number, from_csv_cell, read_rows
 from ..statistics.matrix import FloatArray, IntArray
 from .labelled_verdicts import WAYS
 
@@ -111,7 +111,7 @@ def load_draw(path: Path) -> pd.DataFrame:
             )
         blanks = ("all", "active", "", "")
         cells = [str(row.get(name) or blank) for name, blank in zip(COLUMNS[2:], blanks, strict=True)]
-        rows.append((str(row["case"]), chance, *cells))
+        rows.append((str(from_csv_cell(row["case"])), chance, *cells))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     if table.empty or table["case"].duplicated().any():
         problem = (

@@ -21,6 +21,7 @@ from venire.evals.inference.prediction_powered import (
     rectified_quantile,
     rectified_slopes,
 )
+from venire.evals.report.files import csv_text
 from venire.evals.statistics.estimate import Estimate
 
 LABELS, OTHERS = 40, 160
@@ -223,7 +224,10 @@ def test_a_draw_is_read_as_it_was_written(design: str, tmp_path: Path) -> None:
         {"case": [f"c{n}" for n in range(12)], "arm": "a", "attribute": "x", "way": ["split", "hung"] * 6, "confidence": np.linspace(0, 1, 12)}
     )  # fmt: skip
     drawn = draw_labels(table, 6, design, np.random.default_rng(0))  # type: ignore[arg-type]
-    drawn.to_csv(tmp_path / "draw.csv", index=False)
+    # An id that a spreadsheet would take for a formula is written as one that it does not, and read back as it was.
+    drawn.loc[0, "case"] = "=c0"
+    (tmp_path / "draw.csv").write_text(csv_text(drawn))
+    assert "'=c0" in (tmp_path / "draw.csv").read_text()
     pd.testing.assert_frame_equal(load_draw(tmp_path / "draw.csv"), drawn, check_dtype=False)
 
 
