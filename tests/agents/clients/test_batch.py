@@ -78,13 +78,10 @@ def test_a_result_that_cannot_be_read_costs_no_other_of_its_batch(
     assert asked_again == [2] * unread, "those without a readable answer, and no other"
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-def test_a_run_that_is_killed_picks_up_what_is_out(tmp_path: Path, protocol: str) -> None:
+def test_a_run_that_is_killed_picks_up_what_is_out(tmp_path: Path) -> None:
     (tmp_path / "prices.json").write_text(json.dumps(PRICES))
     with BatchServer(steady_answer, delay=0.4) as provider:
         command = write_long_run(tmp_path, provider.url, "killed", CASES)
-        if protocol == "anthropic":
-            ask_anthropic(tmp_path, provider)
         arguments = [sys.executable, "-m", "venire.cli", *batched(command)]
         for kills in (1, 2):
             going = subprocess.Popen(

@@ -93,7 +93,7 @@ def rate_case(page: Any, number: int, clicks: dict[tuple[str, str, str], str], r
 
 
 def test_three_raters_a_closed_window_and_a_killed_server(browser: Any, tmp_path: Path) -> None:
-    cases = int(os.environ.get("VENIRE_RATED_CASES", "6"))
+    cases = int(os.environ.get("VENIRE_RATED_CASES", "4"))
     write_project(tmp_path, cases)
     desk = start(tmp_path)
     clicks: dict[tuple[str, str, str], str] = {}

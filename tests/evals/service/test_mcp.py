@@ -47,10 +47,10 @@ async def http_client(server: Served, mode: str) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def stdio_client(folder: Path, mode: str, *options: str) -> AsyncIterator[Client]:
+async def stdio_client(folder: Path, *options: str) -> AsyncIterator[Client]:
     program, *words = [*venire_program("mcp"), *options]
     process = StdioServerParameters(command=program, args=words, cwd=folder, env=dict(os.environ))
-    async with Client(process, mode=mode) as client:
+    async with Client(process, mode="auto") as client:
         yield client
 
 
@@ -107,10 +107,9 @@ def assert_jury_is_heard(heard: dict[str, Any]) -> None:
         assert words in heard[name].content[0].text and "Traceback" not in heard[name].content[0].text
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_over_stdio(mode: str, tmp_path: Path) -> None:
+def test_over_stdio(tmp_path: Path) -> None:
     async def talk() -> dict[str, Any]:
-        async with stdio_client(tmp_path, mode) as client:
+        async with stdio_client(tmp_path) as client:
             return await conversation(client)
 
     with ProviderServer(answer) as provider:
@@ -168,7 +167,7 @@ def test_http_has_the_guards_of_serve(serving: Any) -> None:
 
 def test_a_spent_budget_is_told_to_the_model_that_asked(tmp_path: Path) -> None:
     async def talk() -> Any:
-        async with stdio_client(tmp_path, "auto", "--max-tokens", "1") as client:
+        async with stdio_client(tmp_path, "--max-tokens", "1") as client:
             await client.call_tool("judge_case", CASE)
             return await client.call_tool("judge_case", {"output": "Another."})
 
