@@ -58,7 +58,7 @@ _NEVER_KEYS = ("output", "answer", "response", "reply", "completion", "predictio
 """Names under which `4` or `A3` is an answer."""
 _TEXT = 20
 """Characters of a cell, on average, from which on a column holds texts."""
-_CODE = re.compile(r"https?://\S+|\S+@\S+|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.{0,24}|[\w-]*\d[\w-]*")
+_CODE = re.compile(r"https?://\S+|\S+@\S+|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.{0,24}|[\w/.#-]*\d[\w/.#-]*")
 """A date, an address or a key: long, but no text."""
 
 

@@ -72,7 +72,7 @@ def data_sheet(path: Path) -> tuple[Path, str]:
 
 
 def first_table(path: Path, sheets: Sequence[str]) -> str:
-    """The first sheet with a table that has numbers behind its first column; without one the first with a table, and else the first.
+    """The first sheet with a table that has texts, and numbers behind its first column; without one the first with numbers there, with a table, and else the first.
 
     A cover is none: it names no column of ids or texts and has fewer than three.
     """
@@ -95,7 +95,8 @@ def first_table(path: Path, sheets: Sequence[str]) -> str:
         name for name in tables
         if any(isinstance(cell, int | float) for cells in tops[name] for cell in cells[1:])
     ]  # fmt: skip
-    return next(iter((*with_numbers, *tables, *sheets)))
+    with_texts = [name for name in with_numbers if sum(any(isinstance(cell, str) and len(cell) > 40 for cell in cells) for cells in tops[name]) > 1]  # fmt: skip
+    return next(iter((*with_texts, *with_numbers, *tables, *sheets)))
 
 
 def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...]:

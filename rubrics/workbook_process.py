@@ -5,6 +5,7 @@ The first line is `{"sheet": NAME, "sheets": [VISIBLE], "width": COLUMNS}` or `{
 
 import json
 import sys
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -23,7 +24,7 @@ def main(path: str, name: str, unpacked: int) -> None:
                 return
             sheet = book.get_sheet_by_name(name or sheets[0])
             _print_line({"sheet": sheet.name, "sheets": sheets, "width": sheet.width})
-            for cells in sheet.iter_rows():
+            for cells in _filled_rows(sheet):
                 _print_line([_plain(cell) for cell in cells])
     except calamine.PasswordError:
         _print_line({"failure": "password", "sheets": []})
@@ -48,6 +49,28 @@ def _visible_sheets(calamine: Any, book: Any) -> list[str]:
     sheets = [sheet for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
     visible = [sheet for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
     return [sheet.name for sheet in visible or sheets or book.sheets_metadata]
+
+
+def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
+    """The rows, with the value of a cell that is merged downwards in each of them; in a header, where others are merged sideways, it stays in one."""
+    ranges = sheet.merged_cell_ranges or []
+    # The rows begin with the sheet's first, the columns with the first that is not empty.
+    empty = (sheet.start or (0, 0))[1]
+    sideways = [(top, bottom) for (top, left), (bottom, right) in ranges if left < right]
+    last_rows = {
+        (top, left - empty): bottom
+        for (top, left), (bottom, right) in ranges
+        if empty <= left == right and not any(first <= bottom and top <= last for first, last in sideways)
+    }
+    columns = {column for _, column in last_rows}
+    merged: dict[int, tuple[int, Any]] = {}
+    for row, cells in enumerate(sheet.iter_rows()):
+        for column in columns:
+            if (row, column) in last_rows:
+                merged[column] = (last_rows[row, column], cells[column])
+            elif column in merged and row <= merged[column][0]:
+                cells[column] = merged[column][1]
+        yield cells
 
 
 def _plain(cell: Any) -> Any:

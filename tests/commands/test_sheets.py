@@ -89,6 +89,7 @@ SHEETS = {
     "a case rated twice by one": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,2\n2,{C},Ana,1\n", asks="'Ana' rated the case '1' twice"),
     "a row pasted twice": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,4\n2,{C},Ana,1\n", 2, "accurate", "Ana", 2),
     "cells merged over two raters": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n,,Ben,5\n2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "read as further ratings of the case above"),
+    "keys with a slash under Ref": Sheet(rows("Ref|summary|accurate", "C24/11|TEXT|4", "C24/12|TEXT|3", "C24/13|TEXT|2"), 3, "accurate", "rater-1", 3, "Ref       id"),
     "a comma that is not quoted": Sheet(f"id,summary,accurate\n1,Fever, cough.,4\n2,{B},3\n3,{C},2\n", asks="line 2: 4 cells under 3 columns"),
     "scores with their labels": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|4 - good", "2|TEXT|Ann|1: bad", "3|TEXT|Ann|5 (best)"), 3, "accurate", "Ann", 3),
     "oui and non": Sheet(rows("Code|Compte rendu|Résumé|Évaluateur|Exact", *(f"{n}|TEXT|TEXT|Léa|{word}" for n, word in ((1, "oui"), (2, "non"), (3, "Oui")))), 3, "exact", "Léa", 3),
@@ -256,11 +257,18 @@ def test_a_sheet_is_read_as_a_person_would_or_asked_about(tmp_path: Path, name: 
     assert sum(bool(row[name]) for row in ratings for name in attributes) == sheet.scores
 
 
-def test_a_cover_is_passed_over_and_several_tables_are_named(tmp_path: Path) -> None:
-    cover, table = (
-        text_rows(["Study", "Ward 3"], ["Version", "2"]),
-        text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 2]),
-    )
+@pytest.mark.parametrize(
+    "before",
+    [
+        (["Study", "Ward 3"], ["Version", "2"]),
+        (["Ward", "mean of clear", "cases"], ["North", 2.5, 2], ["South", 3.5, 4]),
+    ],
+    ids=["cover", "means"],
+)
+def test_a_cover_is_passed_over_and_several_tables_are_named(
+    tmp_path: Path, before: tuple[list[object], ...]
+) -> None:
+    cover, table = text_rows(*before), text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 2])
     names = '<sheet name="About" sheetId="1" r:id="rId1"/><sheet name="Data" sheetId="2" r:id="rId2"/>'
     book = write_workbook(tmp_path / "two.xlsx", cover, second=table, sheets=names)
 

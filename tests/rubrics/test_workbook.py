@@ -59,12 +59,28 @@ def test_rows_keep_their_numbers_where_the_first_ones_are_empty(tmp_path: Path) 
     assert list(read_rows(write_workbook(tmp_path / "a.xlsx", sheet))) == [(9, {"id": "1"})]
 
 
-def test_of_merged_cells_the_first_has_the_value(tmp_path: Path) -> None:
-    merged = f'{text_rows(["id", "group"], [1, "g"], [2, ""])}</sheetData><mergeCells><mergeCell ref="B2:B3"/></mergeCells><sheetData>'
+def test_a_cell_that_is_merged_downwards_counts_in_each_of_its_rows(tmp_path: Path) -> None:
+    def merged(rows: str, *ranges: str) -> list[list[str | None]]:
+        cells = "".join(f'<mergeCell ref="{each}"/>' for each in ranges)
+        book = write_workbook(
+            tmp_path / "a.xlsx", f"{rows}</sheetData><mergeCells>{cells}</mergeCells><sheetData>"
+        )
+        with open_sheet(book) as sheet:
+            return [[cell if cell is None else str(cell) for cell in cells] for _, cells in sheet.rows]
 
-    rows = list(read_rows(write_workbook(tmp_path / "a.xlsx", merged)))
-
-    assert rows == [(2, {"id": "1", "group": "g"}), (3, {"id": "2", "group": ""})]
+    table = (["id", "group", "x"], [1, "g", "a"], [2, "", ""], [3, "", "c"])
+    assert merged(text_rows(*table), "B2:B3") == [
+        ["id", "group", "x"],
+        ["1", "g", "a"],
+        ["2", "g", None],
+        ["3", None, "c"],
+    ]
+    # With an empty column before it.
+    moved = text_rows(*(["", *row] for row in table))
+    assert merged(moved, "C2:C4")[2:] == [["2", "g", None], ["3", "g", "c"]]
+    # A header of two rows, of which one cell is merged sideways, has each of its cells once.
+    header = text_rows(["id", "Ana", ""], ["", "clear", "short"], [1, 4, 5])
+    assert merged(header, "A1:A2", "B1:C1")[:2] == [["id", "Ana", None], [None, "clear", "short"]]
 
 
 def test_every_format_is_read(tmp_path: Path) -> None:
