@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,7 +190,7 @@ FAR = b'<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576
 BLANK = b'<row r="%d"/>'
 
 HARMFUL: dict[str, tuple[str, Callable[[], list[bytes]], int, str]] = {
-    "entities in UTF-16": (SHEET, lambda: [LAUGHS.encode("utf-16")], 2_000, "cannot be read"),
+    "entities in UTF-16": (SHEET, lambda: [LAUGHS.encode("utf-16")], 2_000, "cannot be read|the column 'id' is missing"),
     "entities in UTF-8": (SHEET, lambda: [LAUGHS.replace("UTF-16", "UTF-8").encode()], 2_000, "cannot be read"),
     "gigabytes": (WORDS, lambda: [b"<sst><si><t>", *[b"a" * 10**6] * 30], 36_000, "unpacks to more than 256 MB"),
     "much in one part": (WORDS, lambda: [b"<sst><si><t>", *[b"a" * 10**6] * 300], 400_000, "unpacks to more"),
@@ -211,7 +212,8 @@ def test_a_harmful_workbook_ends_in_two_lines_within_300_megabytes_and_3_seconds
 
     message, megabytes, seconds = read_measured(book)
 
-    assert problem in message and len(message.splitlines()) == 2
+    # Of a sheet in UTF-16 one release of the reader says that it is broken, and the next that it is empty.
+    assert re.search(problem, message) and len(message.splitlines()) == 2
     assert megabytes < 300
     assert seconds < 3
 
