@@ -56,8 +56,9 @@ def read_ratings(path: Path) -> Iterator[Rating]:
         raise InvalidFile(
             f"{path}: no ratings were found", remedy="write one rating per line: case,rater,attribute,value"
         )
-    if any(
-        text_kind(name) or are_texts([_text(cell)])
+    # A sheet has no rounds, and its reader takes numbers alone: a comment beside ratings in words does not make one of them.
+    if "round" not in first[1] and any(
+        text_kind(name) != "comment" and (text_kind(name) or are_texts([_text(cell)]))
         for name, cell in first[1].items()
         if name not in (*_LONG, *_BESIDE)
     ):

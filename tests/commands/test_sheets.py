@@ -306,6 +306,17 @@ def test_every_form_of_ratings_is_recognised(tmp_path: Path, text: str, people: 
     assert {rating.rater for rating in ratings} == people
 
 
+def test_rounds_and_words_of_a_plain_table_stay_beside_a_comment(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(
+        f"case,rater,round,clear,kind,comment\na,Ana,1,4,mild,{A}\na,Ana,2,5,severe,{B}\n"
+    )
+    ratings = [rating for rating in read_ratings(tmp_path / "r.csv") if rating.attribute != "comment"]
+
+    assert [(r.round, r.attribute, r.value) for r in ratings] == [
+        (1, "clear", 4.0), (1, "kind", "mild"), (2, "clear", 5.0), (2, "kind", "severe"),
+    ]  # fmt: skip
+
+
 def test_a_file_that_may_be_both_forms_is_asked_about(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("case,rater,attribute,value\na,Ana,3,4\n")
 
