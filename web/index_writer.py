@@ -35,7 +35,7 @@ from .summaries import (
 )
 
 FILE = "inspector.sqlite"
-_FORM = f"11 {version('venire')}"
+_FORM = f"12 {version('venire')}"
 """Changes whenever an index made before could not be read, or would say something else."""
 
 SCHEMA = """
@@ -60,8 +60,8 @@ CREATE TABLE flags (
 CREATE TABLE agreements (number INTEGER NOT NULL, content TEXT NOT NULL);
 CREATE INDEX agreements_of ON agreements (number);
 CREATE VIRTUAL TABLE reasons USING fts5 (words, content = '', tokenize = 'unicode61 remove_diacritics 2');
-CREATE TABLE people (
-    ratings TEXT PRIMARY KEY, scored INTEGER NOT NULL, told_of INTEGER NOT NULL DEFAULT 0, statistics TEXT
+CREATE TABLE figures (
+    name TEXT PRIMARY KEY, scored INTEGER NOT NULL, told_of INTEGER NOT NULL DEFAULT 0, content TEXT
 ) WITHOUT ROWID;
 CREATE TABLE differences (
     ratings TEXT NOT NULL, place INTEGER NOT NULL, case_id TEXT NOT NULL, arm_name TEXT NOT NULL, attribute TEXT NOT NULL,
@@ -73,8 +73,8 @@ CREATE TABLE sums (
     total REAL NOT NULL, PRIMARY KEY (arm, topic, one, two)
 ) WITHOUT ROWID;
 """
-"""A deliberation's `flags` and `interest` are NULL until its flags have been looked for. `people` and `differences` are kept for each
-set of people's ratings, named by its digest; a difference's `place` is its rank, the largest first."""
+"""A deliberation's `flags` and `interest` are NULL until its flags have been looked for. `differences` and the
+figures of them are kept for each set of people's ratings, named by its digest; a difference's `place` is its rank, the largest first."""
 
 
 class ReadTo(NamedTuple):

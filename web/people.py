@@ -1,27 +1,19 @@
-"""People's ratings beside a run's scores: by case, and where they are furthest apart.
-
-What takes long to compute is computed by a process of this module and kept in the index, where pages read it.
-"""
+"""People's ratings beside a run's scores: by case, and where they are furthest apart."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import pickle
 import sqlite3
 import statistics
-import sys
-import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
-from .deliberation_reader import Recounter, last_shown
-from .index_writer import NICE, open_index, read_to, start_worker, transaction
+from .deliberation_reader import Recounter
+from .figures import kept_figure
+from .index_writer import read_to, transaction
 from .search import PAGE, CaseSearch, Finder
 
 if TYPE_CHECKING:
@@ -224,11 +216,8 @@ class KeptDifferences:
         self._connection, self._ratings = connection, ratings
 
     def statistics(self) -> PeopleStatistics:
-        rows = "SELECT scored, told_of, statistics FROM people WHERE ratings = ?"
-        scored, told_of, text = self._connection.execute(rows, (self._ratings,)).fetchone() or (0, 0, None)
-        return PeopleStatistics(
-            scored, told_of, **(json.loads(text) if text else {"worth": None, "effects": []})
-        )
+        kept = kept_figure(self._connection, self._ratings)
+        return PeopleStatistics(kept.scored, kept.told_of, **(kept.content or {"worth": None, "effects": []}))
 
     def largest(self, most: int) -> tuple[list[Difference], int]:
         """The largest differences, and how many there are in all."""
@@ -277,7 +266,7 @@ def keep_differences(run: Location, connection: sqlite3.Connection, people: Peop
             ((people.digest, place, *each) for place, each in enumerate(found, start=1)),
         )
         connection.execute(
-            "INSERT INTO people (ratings, scored) VALUES (?, ?) ON CONFLICT DO UPDATE SET scored = excluded.scored",
+            "INSERT INTO figures (name, scored) VALUES (?, ?) ON CONFLICT DO UPDATE SET scored = excluded.scored",
             (people.digest, scored),
         )
     from ..evals.report.section import section_json
@@ -288,58 +277,6 @@ def keep_differences(run: Location, connection: sqlite3.Connection, people: Peop
         "effects": [] if effects is None else effects.sentences,
     }
     connection.execute(
-        "UPDATE people SET told_of = ?, statistics = ? WHERE ratings = ?",
+        "UPDATE figures SET told_of = ?, content = ? WHERE name = ?",
         (scored, json.dumps(kept), people.digest),
     )
-
-
-class PeopleWorker:
-    """A process that keeps the differences and statistics up with the index, apart from the one that answers the browser."""
-
-    def __init__(self, run: Location, index: Path, people: People) -> None:
-        self._process = start_worker(__name__)
-        task = pickle.dumps((run, index, people))
-        # The process reads only once it has started.
-        threading.Thread(target=self._tell, args=(task,), daemon=True).start()
-
-    def _tell(self, task: bytes) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(task)
-        self._process.stdin.flush()
-
-    @property
-    def failed(self) -> bool:
-        return self._process.poll() is not None
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-
-_REST = 10.0
-"""How many times as long as a computation took is waited before the next, while a run goes on."""
-
-
-def keep_up(questions: IO[bytes]) -> None:
-    """Compute again whenever all scores of the record are in the index and some are new; ends with its input."""
-    run, index, people = pickle.load(questions)  # noqa: S301 - of our own parent
-    threading.Thread(target=_end_with, args=(questions,), daemon=True).start()
-    store, connection = Store.read(run), open_index(index)
-    kept, pause = KeptDifferences(connection, people.digest), 1.0
-    while True:
-        scored = read_to(connection).scored
-        if scored == last_shown(store) and kept.statistics().told_of < scored:
-            start = time.monotonic()
-            keep_differences(run, connection, people)
-            pause = max(1.0, _REST * (time.monotonic() - start))
-        time.sleep(pause)
-
-
-def _end_with(questions: IO[bytes]) -> None:
-    questions.read()
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    os.nice(NICE)
-    keep_up(sys.stdin.buffer)

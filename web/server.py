@@ -7,6 +7,8 @@ import hmac
 import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +26,9 @@ from ..orchestration.reading.status import going_words
 from ..orchestration.record import Location, Store
 from ..rubrics.ratings import Rating
 from .deliberation_reader import DeliberationReader, DeliberationRecord, NotThere, last_shown, run_name
+from .figures import SYSTEMS, FiguresWorker, Keep, KeptFigure, keep_systems, kept_figure
 from .index import Index
+from .index_writer import open_index
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, copy_buttons, deliberation_view, neighbours, side_by_side
@@ -42,7 +46,7 @@ from .pages.reports import (
     talks_view,
 )
 from .pages.votes import Revisions
-from .people import KeptDifferences, People, PeopleWorker, people_of_run
+from .people import KeptDifferences, People, keep_differences, people_of_run
 from .reports import ReportReader, record_of, study_report, suite_folder, suite_report
 from .search import CaseSearch, Finder
 
@@ -88,7 +92,7 @@ class Inspector:
         self.store = Store.read(run)
         self.index = Index(run)
         self.differences = KeptDifferences(self.index.reading, people.digest) if people else None
-        self._people_worker: PeopleWorker | None = None
+        self._figures_worker: FiguresWorker | None = None
         self.run = self.store.name
         self.reader = DeliberationReader(self.store)
         self._name = suite.name if (suite := suite_folder(run)) else run_name(self.store)
@@ -115,14 +119,33 @@ class Inspector:
         return app
 
     def start(self) -> None:
-        """Follow the record from now on."""
+        """Follow the record from now on; what follows it already goes on."""
         self.index.start()
+        if self._figures_worker is None and not self._still and (figures := self._figures()):
+            self._figures_worker = FiguresWorker(self._location, self.index.path, figures)
+
+    def catch_up(self) -> None:
+        """Read everything that the record holds now and compute its figures, before returning."""
+        self.index.catch_up()
+        with closing(open_index(self.index.path)) as connection:
+            for keep in self._figures().values():
+                keep(self._location, connection)
+
+    def _figures(self) -> dict[str, Keep]:
+        """By name, what computes the figures that take too long for a request."""
+        figures: dict[str, Keep] = {}
         if self.people is not None:
-            self._people_worker = PeopleWorker(self._location, self.index.path, self.people)
+            figures[self.people.digest] = partial(keep_differences, people=self.people)
+        if self._compares():
+            figures[SYSTEMS] = keep_systems
+        return figures
+
+    def _compares(self) -> bool:
+        return any(arm.rubric.compares for arm in self.reader.arms())
 
     def close(self) -> None:
-        if self._people_worker is not None:
-            self._people_worker.close()
+        if self._figures_worker is not None:
+            self._figures_worker.close()
         self.index.close()
         self.store.release()
 
@@ -158,7 +181,7 @@ class Inspector:
                 "Systems",
                 "y",
                 self._systems,
-                there=lambda: any(arm.rubric.compares for arm in self.reader.arms()),
+                there=self._compares,
                 absent="No outputs were compared in this run.",
             ),
             Page(
@@ -349,24 +372,37 @@ class Inspector:
         search, known, scored = people_search(request.query), kept.statistics(), self.index.read_to.scored
         rows, counts = kept.find(search)
         main = people_view(search, self.reader.arms(), rows, counts, people, reading=known.scored < scored)
-        told = ""
-        if self._people_worker is not None and self._people_worker.failed:
-            told = "The statistics could not be computed. The command venire compare RUN --human RATINGS says why."
-        elif not known.told_of:
-            told = "The number of independent votes that each jury is worth is being computed, and appears here when it is ready."
-        elif known.told_of < scored:
-            told = "More cases have been judged since the figures below were computed. The figures are being computed again."
+        told = self._figures_note(
+            known.told_of,
+            "The number of independent votes that each jury is worth",
+            "venire compare RUN --human RATINGS",
+        )
         return element("section", {"data-live": "people"}, main), element(
             "section",
             {"data-live": "worth"},
-            quiet(told) if told else None,
+            told,
             section_view("independence", known.worth) if known.worth else None,
         )
 
     async def _systems(self, request: web.Request) -> Sequence[Child]:
-        from ..evals.audits.pair_bias import compared_systems
+        known = self._kept_systems()
+        told = self._figures_note(known.told_of, "The comparison of the systems", "venire winrate RUN")
+        return (element("section", {"data-live": SYSTEMS}, systems_view(known.content, told)),)
 
-        return (systems_view(*await asyncio.to_thread(compared_systems, self._location)),)
+    def _kept_systems(self) -> KeptFigure:
+        return kept_figure(self.index.reading, SYSTEMS)
+
+    def _figures_note(self, told_of: int, what: str, command: str) -> Html | None:
+        """Says why figures are not there or are not of every case; None of figures that are."""
+        if self._figures_worker is not None and self._figures_worker.failed:
+            return quiet(f"{what} could not be computed. The command {command} says why.")
+        if not told_of:
+            return quiet(f"{what} is being computed, and appears here when it is ready.")
+        if told_of < self.index.read_to.scored:
+            return quiet(
+                "More cases have been judged since the figures below were computed. The figures are being computed again."
+            )
+        return None
 
     async def _talks(self, request: web.Request) -> Sequence[Child]:
         return (talks_view(self.talks),)
@@ -381,7 +417,7 @@ class Inspector:
                 "read": reach.flagged,
                 "last": reach.last,
                 "told": reach.told,
-                "people": reach.people,
+                "figures": reach.figures,
                 "moment": moment,
             }
         )
@@ -410,8 +446,8 @@ class Inspector:
 
     def _reach(self) -> Reach:
         known = self.differences.statistics() if self.differences else None
-        people = known.scored + known.told_of if known else 0
-        return Reach(*self.index.read_to, last_shown(self.store), going_words(self.store), people)
+        figures = self._kept_systems().told_of + (known.scored + known.told_of if known else 0)
+        return Reach(*self.index.read_to, last_shown(self.store), going_words(self.store), figures)
 
     def _page(self, title: str, here: str, search: CaseSearch, *main: Child) -> web.Response:
         pages = [*self._around, *(page for page in self._pages if page.there())]

@@ -118,7 +118,7 @@ def write_site(run: Location, folder: Path, *, prompts: bool = True) -> int:
         raise VenireError(f"{folder} is not an empty folder", remedy="name a new or an empty folder")
     inspector = Inspector(run, still=True, prompts=prompts)
     try:
-        inspector.index.catch_up()
+        inspector.catch_up()
         (folder / "static").mkdir(mode=0o700, parents=True)
         return asyncio.run(_write_pages(inspector, folder))
     finally:

@@ -11,8 +11,7 @@ from types import TracebackType
 
 from venire.evals.transcripts.alignment import Alignment
 from venire.web.folder import FolderInspector, runs_in
-from venire.web.index_writer import open_index
-from venire.web.people import People, keep_differences
+from venire.web.people import People
 from venire.web.server import HOST, Inspector, serve_inspector
 
 
@@ -41,9 +40,7 @@ class InspectorServer:
         else:
             self.inspector = Inspector(run, people=people, talks=talks, controls=controls)
             if caught_up:
-                self.inspector.index.catch_up()
-                if people is not None:
-                    keep_differences(run, open_index(self.inspector.index.path), people)
+                self.inspector.catch_up()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

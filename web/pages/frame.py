@@ -66,8 +66,8 @@ class Reach:
     last: int
     going: str
     """How far the run has come while it goes on; nothing once it has ended."""
-    people: int = 0
-    """Grows with what is known of people's ratings."""
+    figures: int = 0
+    """Grows with what is computed beside the index: of people's ratings, of systems compared."""
 
     @property
     def reading_scores(self) -> bool:
@@ -113,7 +113,7 @@ def inspector_page(
     )
     body = element(
         "body",
-        {"data-here": here, "data-read": reach and reach.scored + reach.flagged + reach.people},
+        {"data-here": here, "data-read": reach and reach.scored + reach.flagged + reach.figures},
         element("a", {"class": "skip", "href": "#main"}, "Skip to the content"),
         _banner(run, judges, here, search, reach, pages),
         element("main", {"id": "main", "class": here, "tabindex": "-1"}, *main),

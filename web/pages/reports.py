@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from ...evals.report.drawing import chance
 from ...evals.report.markup import Child, Html, element, fragment, shorten
-from ...evals.report.section import TableText, records
+from ...evals.report.section import TableText
 from ...evals.studies.study_tables import table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
@@ -17,7 +17,6 @@ from ..search import PAGE
 from .frame import heading, quiet
 
 if TYPE_CHECKING:
-    from ...evals.audits.pair_bias import HungArm, PairReport
     from ...evals.causes.controls import ControlsReport
 
 MOST = 500
@@ -62,40 +61,41 @@ def section_view(name: str, part: object) -> Html:
     )  # fmt: skip
 
 
-def systems_view(reports: Sequence[PairReport], hung: Sequence[HungArm]) -> Html:
-    """Systems by systems for each arm and attribute that compares outputs; below each what its preferences lean on."""
-    # The audit loads pandas and scipy, which few pages need.
-    from ...evals.audits.pair_bias import pair_section, system_matrix
-    from ...evals.audits.win_rates import STRENGTHS
+def systems_view(document: Mapping[str, Any] | None, told: Child) -> Html:
+    """Systems by systems for each arm and attribute that compares outputs; below each what its preferences lean on.
 
-    parts: list[Child] = []
-    for report in reports:
-        more = pair_section(report)
-        rates, strengths, leanings = map(records, more.tables.values())
-        parts.append(
+    `told` says of figures that are still computed that they are.
+    """
+    given = document or {"sections": [], "hung": []}
+    lost = [
+        f"{each['arm']}: {each['attribute']}: none of the pairs of outputs that the jury judged ({each['pairs']}) has a verdict on which output is better"
+        for each in given["hung"]
+    ]
+    return fragment(
+        heading("Systems compared", level=1),
+        told,
+        [
             element(
                 "section",
                 {"class": "audit"},
                 heading(
-                    more.title,
+                    part["title"],
                     quiet(
                         "Each number is the share of pairs that the row's system won against the column's system; a tie counts half."
                     ),
                 ),
-                table_view("matrix", records(system_matrix(report))),
-                element("ul", {"class": "advice"}, [element("li", None, said) for said in more.sentences]),
-                _foldable("win rates", rates),
-                _foldable(STRENGTHS, strengths),
-                _foldable("what influences preferences besides the system, in log-odds", leanings),
+                table_view("matrix", part["matrix"]),
+                element("ul", {"class": "advice"}, [element("li", None, said) for said in part["sentences"]]),
+                [
+                    _foldable(
+                        "win rates" if name == part["title"] else name.removeprefix(f"{part['title']}: "),
+                        rows,
+                    )
+                    for name, rows in part["tables"].items()
+                ],
             )
-        )
-    lost = [
-        f"{each.arm}: {each.attribute}: none of the pairs of outputs that the jury judged ({each.pairs}) has a verdict on which output is better"
-        for each in hung
-    ]
-    return fragment(
-        heading("Systems compared", level=1),
-        parts,
+            for part in given["sections"]
+        ],
         element("ul", {"class": "quiet"}, [element("li", None, words) for words in lost]) if lost else None,
     )
 

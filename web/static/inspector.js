@@ -170,7 +170,7 @@ async function renew() {
   const now = await answer.json();
   if (reach) reach.textContent = now.told;
   const parts = all("[data-live]");
-  const read = now.scored + now.read + now.people;
+  const read = now.scored + now.read + now.figures;
   if ((read === known && now.moment === moment) || !parts.length || parts.some((part) => part.contains(document.activeElement))) return;
   [known, moment] = [read, now.moment];
   const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
