@@ -17,16 +17,7 @@ from ..ratings.pooling import OVERALL
 from ..report.charts import confusion_figure, forest_figure, gaps_figure, heatmap_figure
 from ..report.drawing import COLOURS, Figure, clip, series_colour
 from ..report.files import check_png, write_folder
-from ..report.html import (
-    chapter,
-    figure,
-    methods_section,
-    notes_section,
-    page,
-    paragraph,
-    section_figures,
-    section_part,
-)
+from ..report.html import figure, paragraph, report_page, section_figures
 from ..report.markup import Html, element
 from ..report.panel import Panel, number_axis
 from ..report.section import Section, TableText, estimate_json, records, section_json
@@ -57,7 +48,6 @@ CAPTIONS = {
 }
 """Of the figures, by name."""
 
-FURTHER = "Using the scores, and further audits"
 CHAPTERS = {
     "Agreement with people": (
         "said",
@@ -77,10 +67,10 @@ CHAPTERS = {
         "consistency",
         "self_preference",
     ),
-    FURTHER: ("calibration", "severe", "triage", "rescore", "detection"),
     "Cost": ("costs",),
+    "Using the scores, and further audits": ("calibration", "severe", "triage", "rescore", "detection"),
 }
-"""By title, the sections of each chapter after the first page; those of other audits stand with the further ones."""
+"""By title, the sections of each chapter after the first page; those of other audits stand in the last."""
 NAME = 18
 """The width of an arm's name in a table: a longer one goes on below, broken at a space or a hyphen."""
 
@@ -166,11 +156,7 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
     """The whole page, with its figures by name."""
     arms = [arm for arm, kind in comparison.kinds.items() if kind in ("jury", "single judge")]
     people = sum(kind == "person" for kind in comparison.kinds.values()) or 1
-    chapters: dict[str, list[Html]] = {title: [] for title in CHAPTERS}
-    for part in _sections(comparison, figures, list(comparison.agreement[arms[0]]) if arms else []):
-        title = next((title for title, names in CHAPTERS.items() if part.name in names), FURTHER)
-        chapters[title].append(section_part(part))
-    return page(
+    return report_page(
         "Arms against people",
         f"{', '.join(arms)} against {people} {'person' if people == 1 else 'people'}; 95% intervals in brackets",
         [
@@ -179,12 +165,11 @@ def comparison_page(comparison: Comparison, figures: Mapping[str, Figure]) -> st
                 for arm, models in comparison.judges.items()
             ),
             _summary_part(comparison_summary(comparison)),
-            element("p", {"class": "appendix"}, "Appendix: the details behind the first page"),
-            *(chapter(title, *parts) for title, parts in chapters.items() if parts),
-            chapter(
-                "Methods and notes", methods_section(comparison.methods), notes_section(comparison.notes)
-            ),
         ],
+        CHAPTERS,
+        _sections(comparison, figures, list(comparison.agreement[arms[0]]) if arms else []),
+        comparison.methods,
+        comparison.notes,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,17 +221,34 @@ MOST = 20
 def report_page(
     title: str,
     under: str,
+    first: Iterable[Child],
+    chapters: Mapping[str, Container[str]],
     parts: Iterable[Section],
     methods: Iterable[str],
     notes: Iterable[str],
-    *before: Child,
 ) -> str:
-    """A whole report: what stands before, its sections, how the figures were made, and what was left out."""
-    body = [*before, *map(section_part, parts), methods_section(methods), notes_section(notes)]
-    return page(title, under, body)
+    """A whole report: its first page, then its sections in folded chapters, the last on how the figures were made and what was left out.
+
+    `chapters` has the names of sections by title; a section that none names stands in the last of them.
+    """
+    sections: dict[str, list[Html]] = {name: [] for name in chapters}
+    *_, further = chapters
+    for part in parts:
+        home = next((name for name, members in chapters.items() if part.name in members), further)
+        sections[home].append(section_part(part))
+    return page(
+        title,
+        under,
+        [
+            *first,
+            element("p", {"class": "appendix"}, "Appendix: the details behind the first page"),
+            *(chapter(name, *members) for name, members in sections.items() if members),
+            chapter("Methods and notes", methods_section(methods), _notes_section(notes)),
+        ],
+    )
 
 
-def notes_section(notes: Iterable[str]) -> Html:
+def _notes_section(notes: Iterable[str]) -> Html:
     """What was left out, and why."""
     return section("Notes", items(notes, "notes") or paragraph("None."))
 

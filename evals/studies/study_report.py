@@ -17,7 +17,7 @@ from ..comparison.deliberation import NAME as DELIBERATION
 from ..comparison.deliberation import effect_cells, effects_in_short
 from ..report.drawing import COLOURS, INK, Figure, below, caption, clip, decimal, legend, text_width
 from ..report.files import write_folder
-from ..report.html import report_page, section_figures
+from ..report.html import report_page, section_figures, section_part
 from ..report.panel import DASHED, Look, Panel, Tick, name_axis, number_axis, padded_range
 from ..report.section import Section, records, section_json
 from ..report.terminal import interval_words, show_first_page, show_section
@@ -53,6 +53,16 @@ SECTIONS: Sequence[tuple[tuple[str, ...], str]] = (
     (("power",), ""),
 )
 """Of recorded jurors: the tables of each section, which is titled as the first is, and its figure."""
+CHAPTERS = {
+    "How the arms compare": ("choices", "answers", "noise", "selection", "position", "power", "trials"),
+    "Agreement with people": ("agreement", "evaluators", "strata", "tasks", "panels", "effects", "ranking", "classes", "yes_no"),
+    "The seats and the jury": (
+        "seats", "jurors", "growth", "independence", "deliberation", "stand_in", "stability", "consistency", "self_preference",
+    ),
+    "Cases and cost": ("corpus", "costs"),
+    "Using the scores, and further audits": ("calibration", "severe", "triage", "rescore", "detection"),
+}  # fmt: skip
+"""By title, the sections of each chapter after the first page; those of other tables stand in the last."""
 MOST_CORRELATED = 12
 """Pairs of jurors that are listed, those whose errors correlate most."""
 
@@ -248,10 +258,22 @@ def composition_page(
         for names, drawn in SECTIONS
         if names[0] in tables
     ]
-    advice = Section("advice", "What to do", tuple(composition.sentences()))
+    first = [
+        Section("advice", "What to do", tuple(composition.sentences())),
+        *(part for part in parts if part.name == "frontier"),
+    ]
+    further = [part for part in (*parts, *sections) if part.name != "frontier"]
     methods = [*composition.methods, *(sentence for part in sections for sentence in part.methods)]
     under = f"{len(composition.frontier)} arms; agreement with people from 0 to 1; cost in {composition.unit}"
-    return report_page("Which jury to use", under, [advice, *parts, *sections], methods, composition.notes)
+    return report_page(
+        "Which jury to use",
+        under,
+        map(section_part, first),
+        CHAPTERS,
+        further,
+        methods,
+        composition.notes,
+    )
 
 
 def composition_json(composition: Composition, sections: tuple[Section, ...] = ()) -> dict[str, Any]:
@@ -274,7 +296,7 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
     held_out = f"{len(study.test)} test cases" if study.test else "every case, each held out in turn"
     drawn = {CAPTIONS[name]: figure for name, figure in figures.items()}
     frontier = {words: figure for words, figure in drawn.items() if words == CAPTIONS["frontier"]}
-    parts = [
+    first = [
         Section("use", "What to use", (*found.sentences(), found.registration.sentence)),
         _tables_section(
             ("arms",),
@@ -288,6 +310,8 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
             "Who judged",
             tuple(f"{row['arm']} was judged by {row['models']}." for row in records(found.judges)),
         ),
+    ]
+    parts = [
         _seats_section(
             found.jurors, {words: figure for words, figure in drawn.items() if words not in frontier}
         ),
@@ -297,7 +321,15 @@ def _run_page(found: RunFindings, figures: Mapping[str, Figure]) -> str:
         trials = pd.DataFrame(trial_rows(records(found.trials)))
         parts.append(_tables_section(("trials",), {"trials": trials}))
     under = study.description or f"{len(found.table)} arms against people"
-    return report_page(f"Study: {study.name}", under, [*parts, *found.sections], found.methods, found.notes)
+    return report_page(
+        f"Study: {study.name}",
+        under,
+        map(section_part, first),
+        CHAPTERS,
+        [*parts, *found.sections],
+        found.methods,
+        found.notes,
+    )
 
 
 def _seats_section(jurors: Composition | None, figures: Mapping[str, Figure]) -> Section:

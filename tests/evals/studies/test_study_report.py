@@ -76,6 +76,9 @@ def test_the_page_stands_alone_and_its_numbers_are_those_of_the_json(
     assert "<script" not in page
     assert not re.search(r"(?:src|href)=\"[^#]", page)
     assert page.count("<svg") == 3
+    first, _, appendix = page.partition("<main")[2].partition("Appendix: the details")
+    assert re.findall(r"<h2>(.*?)</h2>", first) == ["What to use", "What agreement costs", "Who judged"]
+    assert 1 < appendix.count('<details class="chapter">') == page.count('<details class="chapter">') <= 6
     for row, told in zip(found["arms"], rows, strict=True):
         assert f'<data value="{row["score"]!r}">' in page
         assert float(told["score"]) == row["score"]
