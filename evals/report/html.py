@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +117,14 @@ def section(title: str, *parts: Child) -> Html:
 def chapter(title: str, *parts: Child) -> Html:
     """Several sections, folded; the browser's search and the contents unfold it."""
     return element("details", {"class": "chapter"}, element("summary", None, title), *parts)
+
+
+def appendix(chapters: Mapping[str, Sequence[Child]]) -> Html:
+    """What follows the first page: by title, the sections of each chapter; nothing of a chapter that has none."""
+    return fragment(
+        element("p", {"class": "appendix"}, "Appendix: the details behind the first page"),
+        (chapter(title, *parts) for title, parts in chapters.items() if parts),
+    )
 
 
 def subheading(words: str) -> Html:
@@ -241,9 +249,12 @@ def report_page(
         under,
         [
             *first,
-            element("p", {"class": "appendix"}, "Appendix: the details behind the first page"),
-            *(chapter(name, *members) for name, members in sections.items() if members),
-            chapter("Methods and notes", methods_section(methods), _notes_section(notes)),
+            appendix(
+                {
+                    **sections,
+                    "Methods and notes": [methods_section(methods), _notes_section(notes)],
+                }
+            ),
         ],
     )
 

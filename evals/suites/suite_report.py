@@ -17,7 +17,7 @@ from ...rubrics.errors import count_words
 from ..report.charts import score_heatmap
 from ..report.drawing import COLOURS, INK, Figure, clip
 from ..report.files import write_folder
-from ..report.html import collapsible, figure, items, page, paragraph, section, table
+from ..report.html import appendix, collapsible, figure, items, page, paragraph, section, table
 from ..report.markup import Child
 from ..report.panel import DASHED, Panel, number_axis, padded_range
 from . import CASES, REPORT
@@ -319,7 +319,13 @@ def write_board(board: Board, document: Mapping[str, Any], sentences: Iterable[s
     body = [
         section("What can be said", items(sentences, "said")),
         section("The board", table("board", tables["board"], BOARD_HEADS)),
-        section("Differences", table("differences", tables["differences"], DIFFERENCE_HEADS)),
+        appendix(
+            {
+                "Differences between systems": [
+                    section("Differences", table("differences", tables["differences"], DIFFERENCE_HEADS))
+                ]
+            }
+        ),
     ]
     subtitle = f"{len(board.standings)} systems on {count_words(len(board.scenarios), 'scenario')}"
     return write_folder(folder, page("Board of systems", subtitle, body), document, tables, {})
@@ -396,10 +402,7 @@ def suite_page(
     suite = results.suite
     score_heads = {"scenario": "scenario", "system": "system", "score": "score", "low": "low", "high": "high", "n": "n", "unparsed": "unparsed", "failed": "failed", "hung": "hung", "unjudged": "unjudged", "lost": "ratings lost", "note": ""}  # fmt: skip
     cost_heads = {"system": "system", "generation_usd": "generation", "generation_upper": "at most", "jury_usd": "jury", "jury_upper": "at most ", "total_usd": "total", "total_upper": "at most  ", "dominated": "dominated by"}  # fmt: skip
-    body: list[Child] = [
-        *(paragraph(sentence, "soft") for sentence in results.judges),
-        section("What can be said", items(suite_sentences(results), "said")),
-        section("The board", table("board", tables["board"], BOARD_HEADS)),
+    differences: list[Child] = [
         section(
             "Differences",
             paragraph(
@@ -409,14 +412,6 @@ def suite_page(
             ),
             table("differences", tables["differences"], DIFFERENCE_HEADS),
         ),
-        section("By scenario", charts.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
-        section(
-            "By category",
-            charts.get("categories")
-            or paragraph("No scenario belongs to a category of the taxonomy.", "soft"),
-        ),
-        section("Cost", charts.get("cost"), table("costs", tables["costs"], cost_heads)),
-        *_people_section(tables),
         section(
             "What a scenario can show",
             paragraph(
@@ -432,12 +427,28 @@ def suite_page(
                 ),
             ),
         ),
+    ]
+    scores: list[Child] = [
+        section("By scenario", charts.get("scenarios"), table("scenarios", tables["scenarios"], score_heads)),
+        *_people_section(tables),
         section(
             "Skipped",
             items([f"{name}: {reason}" for name, reason in suite.skipped.items()], "notes")
             if suite.skipped
             else paragraph("Nothing."),
         ),
+    ]
+    costs = [section("Cost", charts.get("cost"), table("costs", tables["costs"], cost_heads))]
+    body: list[Child] = [
+        *(paragraph(sentence, "soft") for sentence in results.judges),
+        section("What can be said", items(suite_sentences(results), "said")),
+        section("The board", table("board", tables["board"], BOARD_HEADS)),
+        section(
+            "By category",
+            charts.get("categories")
+            or paragraph("No scenario belongs to a category of the taxonomy.", "soft"),
+        ),
+        appendix({"Differences between systems": differences, "Scenarios": scores, "Cost per system": costs}),
     ]
     subtitle = suite.suite.description or f"{len(results.costs)} systems on {len(results.scored)} scenarios"
     return page(f"Suite: {suite.name}", subtitle, body)

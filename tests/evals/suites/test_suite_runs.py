@@ -126,7 +126,8 @@ def test_systems_answer_once_and_stand_on_a_board_with_baselines(tmp_path: Path)
     found = json.loads(shown.stdout)
     asked = next(said for said in found["judges"] if said.startswith("clever answered parity"))
     assert "with server/clever" in asked and ", temperature 0 (" in asked and "prompts " in asked
-    assert escape(asked) in (tmp_path / "suite-run" / "report" / "report.html").read_text()
+    page = (tmp_path / "suite-run" / "report" / "report.html").read_text()
+    assert escape(asked) in page and page.count('<details class="chapter">') == 3
     assert found["systems"]["clever"]["win_rate"] == 1.0 and found["systems"]["mute"]["win_rate"] == 0.0
     parity = found["scenarios"]["parity"]
     assert (parity["baseline"], parity["random"], parity["n"], parity["unparsed"], parity["hung"]) == (
