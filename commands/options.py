@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,18 +163,22 @@ def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], 
     return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
-def filled_jury(jury: Jury, model: str | None, base_url: str | None) -> Jury:
-    """The jury with `model` in every seat that names none; at a terminal, the embedded model is offered where there is no other."""
-    filled = jury.fill(model=model, base_url=base_url)
-    return filled.fill(model="local") if embedded_wanted(filled) else filled
+def filled_juries(
+    juries: Iterable[Jury], model: str | None = None, base_url: str | None = None
+) -> list[Jury]:
+    """The juries with `model` in every seat that names none; at a terminal, the embedded model is offered where there is no other."""
+    filled = [jury.fill(model=model, base_url=base_url) for jury in juries]
+    return [jury.fill(model="local") for jury in filled] if embedded_wanted(filled) else filled
 
 
-def embedded_wanted(jury: Jury) -> bool:
-    """Whether a person at the terminal, asked because the jury names no model, wants the embedded one."""
+def embedded_wanted(juries: Iterable[Jury]) -> bool:
+    """Whether a person at the terminal, asked because one of the juries names no model, wants the embedded one."""
     from ..orchestration.deliberate import seats_without_model
 
-    unnamed = seats_without_model(jury)
-    if not unnamed or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    jury, unnamed = next(
+        ((jury, seats) for jury in juries if (seats := seats_without_model(jury))), (None, ())
+    )
+    if jury is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     say(f"the jury {jury.name!r} names no model for {', '.join(unnamed)}", err=True)
     question = "Judge with the small embedded model, which is for trying things out?"

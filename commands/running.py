@@ -30,7 +30,7 @@ from .options import (
     batch_settings,
     console,
     exit_unless_whole,
-    filled_jury,
+    filled_juries,
     location,
     print_json,
     report,
@@ -185,7 +185,7 @@ def run(cases: Path, rubric: str, juries: tuple[str, ...], output: Path | str, *
     model, base_url, gguf = options["model"], options["base_url"], options["gguf"]
     if gguf is not None:
         model = f"local/{gguf}"
-    filled = [filled_jury(_under(load_jury(name), options["protocol"]), model, base_url) for name in juries]
+    filled = filled_juries((_under(load_jury(name), options["protocol"]) for name in juries), model, base_url)
     given: Any = cases
     if options["pairs"]:
         given = pairs_among(load_cases(cases), against=options["against"])

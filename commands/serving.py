@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import BASE_URL, HOST, IN_FLIGHT, MODEL, Command, filled_jury, location, say, with_options
+from .options import BASE_URL, HOST, IN_FLIGHT, MODEL, Command, filled_juries, location, say, with_options
 
 _JURY = (
     click.option("--rubric", required=True, help="A rubric file, or a name from `venire rubrics`."),
@@ -100,5 +100,5 @@ def _serve(server: Command, rubric: str, jury: str, output: Path | str, options:
     from ..personas import load_jury
     from ..rubrics import load_rubric
 
-    filled = filled_jury(load_jury(jury), options.pop("model"), options.pop("base_url"))
+    (filled,) = filled_juries([load_jury(jury)], options.pop("model"), options.pop("base_url"))
     server(load_rubric(rubric), filled, output, ServiceConfig(**options), partial(say, err=True))

@@ -25,6 +25,7 @@ from .options import (
     console,
     exit_unless_met,
     exit_unless_whole,
+    filled_juries,
     location,
     print_json,
     say,
@@ -259,11 +260,11 @@ def _session(study: Path, output: Path | str | None, pace: dict[str, Any]) -> St
 
 
 def _plan_with_models(study: Path, session: StudySession) -> StudyPlan:
-    """The plan of a study that is to be run now: its models are asked first."""
+    """The plan of a study that is to be run now: its models are asked first, and at a terminal about those that are not named."""
     from ..evals.studies.plan import plan_study
     from ..evals.studies.study_record import ask_models
 
-    return plan_study(study, ask_models=partial(ask_models, session))
+    return plan_study(study, fill_juries=filled_juries, ask_models=partial(ask_models, session))
 
 
 def _run(planned: StudyPlan, session: StudySession) -> StudyRun:

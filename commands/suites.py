@@ -343,7 +343,7 @@ def run(suite: Path, output: Path | str | None, data: Path | None, as_json: bool
 
     options["cluster"] = cluster_of(options["executor"], options.pop("ray_address"), options.pop("workers"))
     loaded = load_suite_file(suite, data)
-    if options["model"] is None and (unnamed := loaded.jury_without_model()) and embedded_wanted(unnamed):
+    if options["model"] is None and embedded_wanted(loaded.juries):
         options["model"] = "local"
     session = suite_session(suite, output, **options)
     result = run_suite(loaded, session)

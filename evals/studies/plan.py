@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -195,10 +195,16 @@ AskModels = Callable[[Sequence[Jury], Sequence[Case], Study, Rubric, Mapping[str
 """Asks the models of a study's juries whether they can be reached; raises `ModelUnreachable` where one cannot."""
 
 
-def plan_study(path: Path, *, ask_models: AskModels | None = None) -> StudyPlan:
+FillJuries = Callable[[Iterable[Jury]], Iterable[Jury]]
+"""Gives a model to the seats of juries that name none, as far as one is wanted."""
+
+
+def plan_study(
+    path: Path, *, fill_juries: FillJuries | None = None, ask_models: AskModels | None = None
+) -> StudyPlan:
     """The plan of the study in a file.
 
-    `ask_models` is called once the file is in order and before costs are estimated, which may take a while.
+    `fill_juries` and then `ask_models` are called once the file is in order and before costs are estimated, which may take a while.
 
     Raises:
         StudyCannotRun: What is wrong with it, everything at once.
@@ -206,7 +212,7 @@ def plan_study(path: Path, *, ask_models: AskModels | None = None) -> StudyPlan:
     study, written = load_study(path)
     if study.judgements is not None:
         return plan_recorded(path, study)
-    return _plan(path, study, written, ask_models)
+    return _plan(path, study, written, fill_juries, ask_models)
 
 
 class PlanParts(NamedTuple):
@@ -234,7 +240,13 @@ def plan_parts(path: Path) -> PlanParts:
     return PlanParts(study, named_rubric(study.rubric, path.parent), cases, ratings, tuple(arms), split)
 
 
-def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | None) -> Plan:
+def _plan(
+    path: Path,
+    study: Study,
+    written: Written,
+    fill_juries: FillJuries | None,
+    ask_models: AskModels | None,
+) -> Plan:
     errors = ErrorList()
     beside = path.parent
     assert study.cases is not None and study.rubric is not None and study.ratings is not None
@@ -265,6 +277,9 @@ def _plan(path: Path, study: Study, written: Written, ask_models: AskModels | No
             errors.at(
                 f"{path}:{written.line('tables')}", *design_errors(study.design, cases, ratings, rubric)
             )
+    if fill_juries is not None and not errors:
+        filled = fill_juries(arm.jury for arm in arms)
+        arms = [replace(arm, jury=jury) for arm, jury in zip(arms, filled, strict=True)]
     tasks = plan_tasks(study, written, arms, errors)
     if ask_models is not None and not errors and cases and rubric is not None and prices is not None:
         ask_models([arm.jury for arm in arms], cases, study, rubric, prices)

@@ -21,7 +21,6 @@ from pydantic import (
 )
 
 from ...agents.cost import Price, load_prices
-from ...orchestration.deliberate import seats_without_model
 from ...personas.jury import Jury, ModelSettings
 from ...rubrics.errors import InvalidFile, VenireError
 from ...rubrics.files import nearest
@@ -189,11 +188,11 @@ class LoadedSuite:
         recorded = (name for part in self.parts for name in part.recorded)
         return tuple(dict.fromkeys([*(system.title for system in self.asked), *recorded]))
 
-    def jury_without_model(self) -> Jury | None:
-        """The first jury of a scenario that does not name the model of each of its seats."""
+    @property
+    def juries(self) -> list[Jury]:
+        """The juries that score scenarios."""
         seatings = (part.scenario.seating for part in self.parts)
-        juries = (seating.jury for seating in seatings if seating is not None)
-        return next((jury for jury in juries if seats_without_model(jury)), None)
+        return [seating.jury for seating in seatings if seating is not None]
 
 
 def load_suite(path: str | Path, *, data: Path | None = None) -> LoadedSuite:

@@ -15,9 +15,10 @@ from venire import Case, deliberate_sync
 from venire.cli import app
 from venire.commands import options
 from venire.evals.plugins.sitting import Sitting
+from venire.evals.studies.plan import plan_study
 from venire.evals.suites.suite import load_suite
 from venire.personas import load_jury
-from venire.rubrics.errors import ModelNotNamed
+from venire.rubrics.errors import ModelNotNamed, VenireError
 
 CASE = '{"id": "a", "output": "Fever."}\n'
 STUDY = "name: s\ncases: cases.jsonl\nrubric: clinical-note\nratings: ratings.csv\narms: [{jury: stances}, {jury: single}]\n"
@@ -140,20 +141,40 @@ def test_a_jury_that_names_its_models_is_heard_and_they_are_said_before_it_start
 
 @pytest.mark.parametrize(("typed", "model"), [(True, "local"), (False, None)])
 def test_at_a_terminal_the_embedded_model_is_offered(
-    monkeypatch: pytest.MonkeyPatch, typed: bool, model: str | None
+    folder: Path, monkeypatch: pytest.MonkeyPatch, typed: bool, model: str | None
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
 
-    assert options.filled_jury(load_jury("single"), None, None).seats[0].model == model
+    filled = options.filled_juries([load_jury("lens-single"), load_jury("single")])
+    assert [jury.seats[0].model for jury in filled] == [load_jury("lens-single").seats[0].model, model]
+    assert options.embedded_wanted(load_suite("suite.yaml").juries) is typed
 
 
-def test_a_suite_knows_the_jury_whose_model_is_asked_about(folder: Path) -> None:
-    unnamed = load_suite("suite.yaml").jury_without_model()
-    assert unnamed is not None and unnamed.name == "stances"
-    (folder / "scenario.yaml").write_text(SCENARIO.replace("stances", "lens-jury"))
-    assert load_suite("suite.yaml").jury_without_model() is None
+@pytest.mark.parametrize("typed", [True, False])
+def test_at_a_terminal_a_study_asks_once_for_all_its_arms(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, typed: bool
+) -> None:
+    questions: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.confirm", lambda question, **_: questions.append(question) or typed)
+    ids = "abcd"
+    (folder / "cases.jsonl").write_text("".join(CASE.replace('"a"', f'"{name}"') for name in ids))
+    (folder / "ratings.csv").write_text(RATINGS + "".join(f"{name},Ana,4\n" for name in ids[1:]))
+    asked: list[Any] = []
+
+    def ask_models(juries: Any, *_: Any) -> None:
+        asked.extend(seat.model for jury in juries for seat in jury.seats)
+
+    if typed:
+        plan_study(folder / "study.yaml", fill_juries=options.filled_juries, ask_models=ask_models)
+    else:
+        with pytest.raises(VenireError, match="no model is named"):
+            plan_study(folder / "study.yaml", fill_juries=options.filled_juries, ask_models=ask_models)
+
+    assert len(questions) == 1 and set(asked) == {"local" if typed else None}
 
 
 def test_an_attribute_that_was_not_asked_names_the_near_one() -> None:
