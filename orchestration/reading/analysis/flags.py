@@ -254,7 +254,7 @@ def unsupported_quotes(transcript: Transcript) -> tuple[UnsupportedQuote, ...]:
             entry.round,
             entry.id,
             quote.text,
-            standing[vote.attribute][entry.speaker].entry == entry.id,
+            any(held.entry == entry.id for held in standing[vote.attribute].values()),
         )
         for entry, vote, quote in missing
     )

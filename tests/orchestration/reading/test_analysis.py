@@ -19,7 +19,7 @@ from planted_run import (
     planted_run,
     scripted_jury,
 )
-from written_transcripts import abstained, cast, transcript_of
+from written_transcripts import IN_NO_TEXT, abstained, cast, transcript_of
 
 from venire import Jury, Store, Verdict, deliberate_sync
 from venire.agents.cost import Receipt
@@ -42,7 +42,7 @@ from venire.orchestration.reading.analysis import (
 )
 from venire.orchestration.reading.export import verdicts
 from venire.orchestration.reading.scores import ScoreCounts, histogram
-from venire.orchestration.transcript import Decided, Stop
+from venire.orchestration.transcript import CLERK, STRUCK, Decided, Said, Stop
 from venire.orchestration.verdict import verdict as count_verdict
 
 
@@ -183,6 +183,19 @@ def test_a_fabricated_quote_is_told_with_its_words(tmp_path: Path) -> None:
 
     assert (quote.juror, quote.attribute, quote.stands) == ("low", "accurate", True)
     assert quote.quote == "patient denies any allergy to penicillin"
+
+
+def test_a_fabricated_quote_of_a_repeat_or_of_a_seat_struck_off_stands_no_more() -> None:
+    false = {"never said": IN_NO_TEXT}
+    transcript = transcript_of(
+        [cast(name, {"x": 2}, purpose="repeat", quotes=false) for name in ("judge", "judge#2")],
+        [cast("low", {"x": 1}, quotes=false)],
+        [Said(round=2, who=CLERK, about=STRUCK, text="low")],
+        seats=("judge", "low"),
+    )
+
+    told = [(quote.juror, quote.stands) for quote in unsupported_quotes(transcript)]
+    assert told == [("judge", True), ("judge#2", False), ("low", False)]
 
 
 def test_a_decision_against_the_majority(tmp_path: Path) -> None:
