@@ -14,13 +14,14 @@ from ..rubrics.errors import VenireError
 
 
 class ReportReader:
-    """Reads a report's JSON and figures, anew for every request: a report may be made while the run is inspected."""
+    """Reads a report's JSON, rows and figures, anew whenever it was written: a report may be made while the run is inspected."""
 
     def __init__(self, owner: Path | None, mark: str, report: str, document: str) -> None:
         """`owner` is the folder of the study's or suite's run, which holds a file called `mark`; None for a database."""
         self._mark = owner / mark if owner is not None else None
         self._folder = owner / report if owner is not None else None
         self._document = document
+        self._rows: dict[str, tuple[tuple[int, int], list[dict[str, Any]]]] = {}
 
     @property
     def there(self) -> bool:
@@ -41,11 +42,15 @@ class ReportReader:
         """The lines of a JSONL file of the report; none where it has no such file."""
         if self._folder is None:
             return []
+        file = self._folder / name
         try:
-            text = (self._folder / name).read_text(encoding="utf-8")
+            state = (file.stat().st_mtime_ns, file.stat().st_size)
+            if name not in self._rows or self._rows[name][0] != state:
+                with file.open(encoding="utf-8") as lines:
+                    self._rows[name] = state, [json.loads(line) for line in lines]
         except OSError:
             return []
-        return [json.loads(line) for line in text.splitlines()]
+        return self._rows[name][1]
 
     def figure(self, name: str) -> bytes | None:
         """A figure of the report by its file's name. The name is looked up, never followed."""

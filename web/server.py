@@ -345,9 +345,10 @@ class Inspector:
                 "The board has no such scenario. Make the report again: venire suite report SUITE.yaml."
             )
 
-        heard = self.finder().arms_by_case({row[name] for row in rows for name in ("judged", "asked")})
+        finder = self.finder()
 
         def place(row: Mapping[str, Any]) -> str | None:
+            heard = finder.arms_by_case((row["judged"], row["asked"]))
             for case, arms in (
                 (row["judged"], heard.get(row["judged"], [])),
                 (row["asked"], heard.get(row["asked"], [])),

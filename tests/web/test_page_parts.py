@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +42,7 @@ from venire.web.pages.texts import Citation, locate, mark_quotes, marked_texts
 from venire.web.pages.votes import _kinds as kinds_of
 from venire.web.pages.votes import how, verdict_words
 from venire.web.people import Difference, KeptDifferences, People
+from venire.web.reports import ReportReader
 from venire.web.search import PAGE, SORTS, CaseSearch, Finder, Row
 from venire.web.summaries import (
     FlagBatch,
@@ -195,6 +197,17 @@ def test_a_columns_head_sorts_by_it_and_once_more_the_other_way(
 
     assert re.findall(r'aria-sort="(\w+)"', markup) == ([order] if order else [])
     assert ("up=1" in markup) == turned
+
+
+def test_rows_of_a_report_are_read_once_and_again_when_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    reader = ReportReader(tmp_path, "suite.json", "r", "report.json")
+    assert reader.rows("cases.jsonl") == []
+    (tmp_path / "r/cases.jsonl").write_text('{"case": "a"}\n')
+    first = reader.rows("cases.jsonl")
+    assert first == [{"case": "a"}] and reader.rows("cases.jsonl") is first
+    (tmp_path / "r/cases.jsonl").write_text('{"case": "a"}\n{"case": "b\u2028"}\n', encoding="utf-8")
+    assert reader.rows("cases.jsonl") == [{"case": "a"}, {"case": "b\u2028"}]
 
 
 def test_differences_are_found_by_arm_and_attribute_in_any_order(index: sqlite3.Connection) -> None:
