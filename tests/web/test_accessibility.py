@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,17 +13,14 @@ from inspector_server import InspectorServer
 from known_jurors import WITNESS, KnownJurors, known_run
 from openai_server import ProviderServer
 from rated_run import rated_people, rated_run
+from real_browser import real_browser
 
 from venire import controls, replay
 from venire.evals.report.drawing import INK, Figure, Picture, rect
 from venire.evals.report.html import chapter, figure, page, section, table
 from venire.orchestration.reading.side_by_side import controls_beside
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")
-CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on the path", allow_module_level=True)
 
 VIEWS = {
     "overview": "",
@@ -47,10 +42,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InspectorServer
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with real_browser() as opened:
         yield opened
-        opened.close()
 
 
 def serious_faults(page: Any) -> list[tuple[str, str]]:
@@ -61,8 +54,8 @@ def serious_faults(page: Any) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+# A colour depends on the scheme, a place on the width: each of both is seen.
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_has_a_serious_fault(
     browser: Any, served: InspectorServer, view: str, width: int, scheme: str
@@ -131,8 +124,7 @@ def test_a_move_has_its_controls_and_a_replay_its_parent(
         page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
 def test_a_reports_figures_and_tables_scroll_on_a_phone_and_its_contents_unfold_chapters(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,24 +18,12 @@ from typing import Any
 import pytest
 from inspector_server import InspectorServer
 from planted_run import FEVER, JURORS, RASH, SCRIPTS, ballot_line, planted_case, planted_run
+from real_browser import real_browser
 
 from venire.orchestration.reading.terminal import export_run
 from venire.rubrics.errors import VenireError
 from venire.web.standalone import write_site
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on the path", allow_module_level=True)
-
-_QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 SIZES = {"wide": (1440, 950), "narrow": (390, 844)}
 
 HOSTILE = (
@@ -48,10 +35,8 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=_QUIET)
+    with real_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from inspector_server import InspectorServer
 from openai_server import Call, ProviderServer, filled
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on the path", allow_module_level=True)
+from real_browser import real_browser
 
 RUBRIC = """\
 name: notes
@@ -70,10 +63,7 @@ def test_a_deliberation_is_seen_as_it_goes_and_then_as_it_ended(tmp_path: Path) 
             while not (tmp_path / "run").exists() or len(server.calls) <= BLIND:
                 assert running.poll() is None
                 time.sleep(0.1)
-            with InspectorServer(tmp_path / "run") as inspector, playwright.sync_playwright() as driver:
-                browser = driver.chromium.launch(
-                    executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-                )
+            with InspectorServer(tmp_path / "run") as inspector, real_browser() as browser:
                 page = browser.new_page(viewport={"width": 390, "height": 844})
                 wrong: list[str] = []
                 page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -86,7 +76,6 @@ def test_a_deliberation_is_seen_as_it_goes_and_then_as_it_ended(tmp_path: Path) 
                 page.wait_for_selector("main.case", timeout=60_000)
                 page.wait_for_load_state()
                 ended = page.inner_text("main")
-                browser.close()
             assert running.wait(60) == 0
         finally:
             running.kill()

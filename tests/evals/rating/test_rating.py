@@ -14,15 +14,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from rating_desk import DeskProcess
+from real_browser import real_browser
 
 from venire.cli import app
 from venire.rubrics import load_rubric
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_core_python.sync_playwright", reason="axe-core-python is not installed")
-CHROMIUM = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on the path", allow_module_level=True)
 
 HOSTILE = "<script>window.ran = 1</script><img src=x onerror='window.ran = 2'></div></textarea>\"' \u202egnp"
 RUBRIC = """
@@ -41,10 +38,8 @@ RATERS = ("abel", "boyd", "cole")
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with real_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(autouse=True)

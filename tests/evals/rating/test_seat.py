@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import yaml
 from click.testing import CliRunner, Result
 from inspector_server import InspectorServer
 from rating_desk import DeskProcess
+from real_browser import real_browser
 
 from venire.agents.desk import Desk, cases_asked
 from venire.cli import app
@@ -316,16 +316,11 @@ def _until(condition: Any) -> None:
 
 
 def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = os.environ.get("VENIRE_CHROMIUM") or shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on the path")
     jury = write_jury(project, "orchestrated", {"model": "person/ada"})
     run(project, jury, "sat")
     desk = DeskProcess("sit", "sat", "--as", "ada", "--port", 0, people=1, folder=project)
     try:
-        with playwright.sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        with real_browser() as browser:
             page = browser.new_page()
             page.goto(desk.links["ada"])
             page.locator(".question.now").wait_for()
@@ -368,7 +363,6 @@ def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
             reason.fill("I see.")
             page.locator(".send").click()
             page.get_by_text(re.compile("Still open")).wait_for()
-            browser.close()
     finally:
         desk.stop()
 
