@@ -22,7 +22,6 @@ SLOW = (
     "evals/plugins/test_public_sitting.py",
     "agents/clients/test_batch.py",
     "orchestration/replay/test_replay.py",
-    "commands/test_demo.py",
     "orchestration/test_odd_replies.py",
     "orchestration/record/test_crash.py",
     "evals/studies/test_run.py",

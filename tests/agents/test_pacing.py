@@ -347,7 +347,7 @@ def test_a_budget_of_seconds_is_not_outlived_by_those_who_wait_in_line(tmp_path:
         ended = venire(*command, "--rpm", 1, "--max-seconds", 1, cwd=tmp_path)
 
     assert ended.returncode == 3, ended.stderr
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 55
     assert len(server.calls) == 1
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -121,7 +120,6 @@ def test_an_envelope_of_any_form_is_an_abstention(
 ) -> None:
     monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.01)
     odd = Fault(200, {"Content-Type": "application/json"}, body)
-    begun = time.process_time()
     with ProviderServer(jury_of({"a": ballot(), "b": odd})) as server:
         verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
 
@@ -130,8 +128,6 @@ def test_an_envelope_of_any_form_is_an_abstention(
     assert abstained.abstention.reason in ("unavailable", "unparsable", "refused")
     assert "Traceback" not in abstained.abstention.detail
     assert abstained.model_dump_json()
-    # Four tries, and the libraries' first imports.
-    assert time.process_time() - begun < 20
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -258,10 +254,8 @@ def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
 def test_what_an_attacker_says_is_read_alike_through_every_client(
     rubric: Rubric, case: Case, tmp_path: Path, text: str, reason: str, prefix: str
 ) -> None:
-    begun = time.process_time()
     with ProviderServer(jury_of({"a": text})) as server:
         verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "a", tmp_path)))
 
     (abstained,) = verdict.transcript.abstentions
     assert abstained.abstention.reason == reason
-    assert time.process_time() - begun < 20

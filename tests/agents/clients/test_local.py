@@ -272,7 +272,7 @@ def test_the_event_loop_stays_free_while_the_model_works(provider: LocalClient) 
 
     ticks, seconds = asyncio.run(count())
 
-    assert ticks > 10 * seconds
+    assert ticks > 2 * seconds
 
 
 @real

@@ -165,7 +165,7 @@ def test_reads_a_long_text_in_good_time(name: str, text: str) -> None:
     long = "".join(text.format(number) for number in range(50_000 // words))
     began = time.process_time()
     LENSES[name].reads([long, long], long)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 60
 
 
 def test_a_reading_has_a_merit_between_nought_and_one() -> None:

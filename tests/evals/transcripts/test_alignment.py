@@ -227,7 +227,7 @@ def test_a_long_call_is_aligned_in_a_window() -> None:
     found = refine(lexical_alignment(alignment))
 
     assert accuracy(found, gold).structural >= 0.85
-    assert time.thread_time() - started < 10
+    assert time.thread_time() - started < 60
 
 
 @pytest.mark.parametrize(
