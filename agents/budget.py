@@ -34,7 +34,7 @@ class CallEstimate(NamedTuple):
     """The most it may take."""
     usd: float
     likely_tokens: float
-    """What it should take, going by the calls to the same model so far."""
+    """What it should take, if it takes as much of its estimate as any call to the same model so far."""
     likely_usd: float
 
 
@@ -43,7 +43,8 @@ class _Answers:
     """What the calls to one model have taken so far."""
 
     longest: int = 0
-    reserved: float = 0.0
+    most_of_estimate: float = 0.0
+    """The largest part that a call has taken of what was estimated for it."""
     taken: float = 0.0
     usd: float = 0.0
 
@@ -64,7 +65,7 @@ class CallEstimator:
         answer = expected if "max_tokens" in request.settings else max(expected, least_answer)
         tokens = prompt + answer
         seen = self._models.get(request.model)
-        likely = usual * seen.taken / seen.reserved if seen else estimated_prompt(request)
+        likely = usual * seen.most_of_estimate if seen else estimated_prompt(request)
         if price is not None:
             likely_usd = price.most_usd(prompt, expected) * likely / usual
             return CallEstimate(tokens, price.most_usd(prompt, answer), likely, likely_usd)
@@ -76,7 +77,7 @@ class CallEstimator:
     def learn(self, request: Request, reply: Reply) -> None:
         """Take the true cost of a call into account."""
         seen = self._models.setdefault(request.model, _Answers())
-        seen.reserved += sum(self._sizes(request))
+        seen.most_of_estimate = max(seen.most_of_estimate, reply.usage.total / sum(self._sizes(request)))
         seen.longest = max(seen.longest, reply.usage.completion)
         seen.taken += reply.usage.total
         seen.usd += reply.usd or 0.0

@@ -86,13 +86,7 @@ def test_without_a_model_a_command_judges_nothing_and_names_three_ways(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:
     before = sorted(folder.iterdir())
-    ended = subprocess.run(
-        [sys.executable, "-m", "venire.cli", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=60,
-    )
+    ended = venire(*arguments, cwd=folder)
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "no model is named for" in ended.stderr

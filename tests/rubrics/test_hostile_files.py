@@ -186,9 +186,8 @@ import resource, sys
 from pathlib import Path
 from venire import VenireError, load_cases, load_rubric
 from venire.evals.calibration.saved import load_calibration
-from venire.evals.studies.study import load_study
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-loads = {".yaml": load_rubric, ".study": load_study, ".json": load_calibration}
+loads = {".yaml": load_rubric, ".json": load_calibration}
 for name in sys.argv[1:]:
     path = Path(name)
     try:
@@ -203,7 +202,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 def test_hostile_files_take_no_more_than_200_mb(tmp_path: Path) -> None:
     names = []
     json_files = {name: (text, "") for name, text in JSON.items()}
-    kinds = (("yaml", YAML), ("study", YAML), ("json", json_files), ("jsonl", JSONL), ("csv", CSV))
+    kinds = (("yaml", YAML), ("json", json_files), ("jsonl", JSONL), ("csv", CSV))
     for suffix, files in kinds:
         for number, (text, _) in enumerate(files.values()):
             names.append(tmp_path / f"{number}.{suffix}")

@@ -16,13 +16,19 @@ _FORKSERVER = get_context("forkserver")
 _FORKSERVER.set_forkserver_preload(["warm_start"])
 
 
-def venire(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """`venire` with these arguments, run to its end."""
+def venire(*arguments: object, cwd: Path, minilm: bool = False) -> subprocess.CompletedProcess[str]:
+    """`venire` with these arguments, run to its end.
+
+    Args:
+        minilm: With the extra of that name, which takes seconds of every comparison; else as if it were not installed.
+    """
     command = ["venire", *map(str, arguments)]
     _start_server()
     with tempfile.TemporaryDirectory() as folder:
         printed = [Path(folder, name) for name in ("stdout", "stderr")]
-        process = _FORKSERVER.Process(target=_run, args=(command, str(cwd), dict(os.environ), printed))
+        process = _FORKSERVER.Process(
+            target=_run, args=(command, str(cwd), dict(os.environ), printed, minilm)
+        )
         process.start()
         process.join()
         stdout, stderr = (path.read_text(encoding="utf-8") for path in printed)
@@ -42,7 +48,9 @@ def _start_server() -> None:
             os.environ["PYTHONPATH"] = before
 
 
-def _run(command: list[str], cwd: str, environment: dict[str, str], printed: list[Path]) -> None:
+def _run(
+    command: list[str], cwd: str, environment: dict[str, str], printed: list[Path], with_minilm: bool
+) -> None:
     for stream, path in zip((1, 2), printed, strict=True):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     os.chdir(cwd)
@@ -51,10 +59,13 @@ def _run(command: list[str], cwd: str, environment: dict[str, str], printed: lis
     sys.argv = command
     sys.path[0:1] = [cwd, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     from venire.cli import main
+    from venire.evals.metrics import minilm
     from venire.rubrics.plugins import plugins_by_group
 
     if "PYTHONPATH" in environment or any(Path(cwd).glob("*.dist-info")):
         plugins_by_group.cache_clear()
+    if not with_minilm:
+        minilm.find_spec = lambda name: None  # type: ignore[assignment]
     try:
         main()
     finally:

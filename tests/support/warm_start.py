@@ -10,6 +10,7 @@ from venire.rubrics.plugins import registered_plugins
 for _module in (
     *("agent_framework_orchestrations", "autogen_agentchat.teams", "pg8000"),
     *("venire.cli", "venire.evals.studies.study_report", "venire.orchestration.run_session"),
+    "venire.evals.metrics.minilm",
     *("venire.orchestration.protocols.magentic_team", "venire.orchestration.protocols.magentic_workflow"),
     *("venire.agents.clients.autogen_gateway", "venire.agents.clients.server", "venire.agents.clients.lens"),
 ):

@@ -294,14 +294,14 @@ def test_a_list_renews_itself_while_the_run_goes_on(browser: Any, tmp_path: Path
 
 
 def test_nothing_a_model_or_a_file_wrote_runs(browser: Any, tmp_path: Path, shots: Path) -> None:
-    long = HOSTILE + "A" * 50_000
-    line = ballot_line(4, long, HOSTILE, "B" * 50_000)
+    long = HOSTILE + "A" * 5_000
+    line = ballot_line(4, long, HOSTILE, "B" * 5_000)
     script = {
         "seats": {
             name: [{"accurate": line, "organized": ballot_line(2, HOSTILE, HOSTILE)}] for name in JURORS
         }
     }
-    case = planted_case(HOSTILE, output=long, source=(HOSTILE, "C" * 50_000))
+    case = planted_case(HOSTILE, output=long, source=(HOSTILE, "C" * 5_000))
     run = planted_run(tmp_path, {"hostile": script}, {"hostile": case})
     with InspectorServer(run) as server:
         for size in SIZES:

@@ -297,7 +297,9 @@ def test_every_deliberation_is_read_once(run: Path, people: pd.DataFrame) -> Non
     assert len(store.read_of) == 48 and set(store.read_of.values()) == {1}
 
 
-def test_the_same_seed_gives_the_same_numbers(run: Path) -> None:
+def test_the_same_seed_gives_the_same_numbers(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minilm.minilm.cache_clear()
+    monkeypatch.setattr(minilm, "find_spec", lambda name: None)
     first, again = (comparison_json(compare(run, LABELS, resamples=20, seed=4)) for _ in range(2))
 
     assert first == again
