@@ -22,10 +22,11 @@ from server_juries import jury_at
 from statsmodels.genmod.families import Binomial, Poisson
 from statsmodels.genmod.generalized_linear_model import GLM
 
-from venire import Case, Limits, VenireError, load_rubric
+from venire import Case, Limits, Store, VenireError, load_rubric
 from venire.cli import app
 from venire.evals import compare
 from venire.evals.audits.pair_bias import circles, pair_reports, run_preferences, system_matrix
+from venire.evals.ratings.preferences import pair_votes
 from venire.evals.statistics.bradley_terry import davidson, length_controlled
 from venire.orchestration.run_session import RunSession, run_session
 from venire.rubrics.ratings import Rating
@@ -95,6 +96,11 @@ def test_a_panels_planted_biases_are_recovered(tmp_path: Path) -> None:
     found = run(tmp_path / "run", 300, protocol="panel")
 
     seats = next(bias for bias in found["bias"] if bias["who"] == "all seats")
+    votes, _ = pair_votes(Store.read(tmp_path / "run"))
+    written = {(case.id, name): len(text) for case in pairs(300) for name, text in zip(case.sides, (case.output, case.output_b), strict=True) if text}  # fmt: skip
+    assert all(
+        row.length == written[row.case, row.a] - written[row.case, row.b] for row in votes.itertuples()
+    )
     assert holds(seats["position"], POSITION) and seats["position"]["p"] < 1e-6
     assert holds(seats["label"], LABEL) and holds(seats["log_nu"], TIE) and holds(seats["length"], 0)
     assert all(holds(seats["strengths"][name], strength) for name, strength in STRENGTH.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,6 +128,20 @@ def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned()
 
     assert set(ranks["by"]) == {"mean of attributes"}
     assert people.loc["good", "rank"] == 1 and people.loc["good", "mean"] == 5
+
+
+def test_a_case_that_people_scored_on_one_attribute_alone_is_no_mean_of_both() -> None:
+    score = np.tile([5.0, 1.0], 20)
+    accurate, clear = score.copy(), score.copy()
+    accurate[0], clear[0] = 1.0, math.nan
+    world = jury_evidence(
+        {"accurate": {"ana": score}, "clear": {"ana": score}},
+        {"accurate": accurate, "clear": clear},
+        systems=["good", "bad"] * 20,
+    )
+    ranks = section("ranking", sections(world, Draws(0, 50))).tables["ranks"]
+
+    assert set(ranks.loc[(ranks["side"] == "people") & (ranks["system"] == "good"), "mean"]) == {5.0}
 
 
 def test_systems_are_ranked_even_where_labels_are_too_few_to_calibrate() -> None:

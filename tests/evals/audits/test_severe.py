@@ -166,6 +166,17 @@ def test_the_data_are_one_of_the_deals_that_they_are_held_against(
     assert found["low"] <= found["expected"] <= found["high"]
 
 
+def test_a_case_that_one_juror_left_open_is_not_counted_for_the_jury() -> None:
+    cast = [
+        votes("jury", name, scores)
+        for name, scores in (("one", [4.0, 4.0, 2.0]), ("two", [math.nan, 2.0, 2.0]))
+    ]
+    world = evidence(SAFE, arms=[ratings("jury", [4.0, 3.0, 2.0])], people=[ratings("Ana", np.ones(3))], ballots=[each.dropna() for each in cast])  # fmt: skip
+    (found,) = failing_juries(lay_marks(world), Severity(), Draws(0, 20)).to_dict("records")
+
+    assert (found["harmful"], found["any"], found["most"]) == (2, 1, 0)
+
+
 def test_two_arms_are_told_apart_by_the_cases_on_which_one_alone_fails() -> None:
     one, two = np.array([4.0] * 9 + [2.0] * 11), np.array([2.0] * 2 + [4.0] * 8 + [2.0] * 10)
     world = evidence(
