@@ -6,8 +6,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from types import SimpleNamespace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
