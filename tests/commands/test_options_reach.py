@@ -25,7 +25,7 @@ from venire.commands.options import (
     batch_settings,
     exit_unless_met,
     exit_unless_whole,
-    filled_jury,
+    filled_juries,
     location,
     print_json,
     say,
@@ -291,8 +291,8 @@ def test_a_batch_is_gathered_for_no_longer_than_two_seconds(poll: float, gather:
 def test_an_address_is_no_path_and_a_jury_without_a_model_is_left_as_it_is() -> None:
     assert [location(run) for run in ("postgres://h/d", "postgresql://h", "runs/a")] == ["postgres://h/d", "postgresql://h", Path("runs/a")]  # fmt: skip
     jury = load_jury("single")
-    assert filled_jury(jury, None, None).seats == jury.seats
-    assert filled_jury(jury, "openai/x", None).seats[0].model == "openai/x"
+    assert filled_juries([jury]) == [jury]
+    assert [one.seats[0].model for one in filled_juries([jury, jury], "openai/x")] == ["openai/x"] * 2
 
 
 @pytest.mark.parametrize(("text", "shares"), [("train=0.8,test=0.2", {"train": 0.8, "test": 0.2}), ("a=1", {"a": 1.0}),
