@@ -32,7 +32,7 @@ from .index_writer import open_index
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, copy_buttons, deliberation_view, neighbours, side_by_side
-from .pages.frame import Page, Reach, inspector_page, quiet
+from .pages.frame import Page, Reach, inspector_page, look_links, quiet
 from .pages.overview import overview
 from .pages.people import SHOWN, people_search, people_view
 from .pages.proceedings import progress_section, progress_view
@@ -476,9 +476,9 @@ def guarded_app(token: str) -> web.Application:
         try:
             response = await handler(request)
         except web.HTTPException as refusal:
-            return _refusal(refusal.status, refusal.reason)
+            return _refusal(refusal.status, refusal.reason, root=_root(request))
         except NotThere as gone:
-            return _refusal(404, str(gone))
+            return _refusal(404, str(gone), root=_root(request))
         response.headers.update(PAGE_HEADERS)
         return response
 
@@ -531,11 +531,29 @@ def _port(request: web.Request) -> int | None:
     return address[1] if address else None
 
 
-def _refusal(status: int, words: str, headers: dict[str, str] | None = None) -> web.Response:
-    page = fragment(element("h1", None, str(status)), element("p", None, words))
+def _root(request: web.Request) -> str:
+    """The address of the first page, from where the request is."""
+    return "./" + "../" * (request.path.count("/") - 2)
+
+
+def _refusal(
+    status: int, words: str, headers: dict[str, str] | None = None, *, root: str = ""
+) -> web.Response:
+    """A page that says why there is no other; `root` is the first page's address for whoever holds the token."""
+    head = element(
+        "head",
+        None,
+        element("meta", {"charset": "utf-8"}),
+        element("title", None, f"{status} · venire"),
+        look_links(f"{root}static/") if root else None,
+    )
+    back = element("p", None, element("a", {"href": root}, "to the first page")) if root else None
+    main = element(
+        "main", {"class": "refusal"}, element("h1", None, str(status)), element("p", None, words), back
+    )
     return web.Response(
         status=status,
-        text=document(page),
+        text=document(head, element("body", None, main), theme="auto"),
         content_type="text/html",
         headers={**PAGE_HEADERS, **(headers or {})},
     )

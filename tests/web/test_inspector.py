@@ -110,6 +110,9 @@ def test_two_arms_side_by_side(served: InspectorServer) -> None:
 def test_what_is_not_there_is_a_404(served: InspectorServer) -> None:
     for path in ("case?id=nowhere", "case?id=calm&in_arm=nobody", "case", "nothing", "static/nothing.js"):
         assert served.ask(path).status == 404
+    page, deeper = served.ask("nothing").text, served.ask("static/nothing.js").text
+    assert 'href="./static/mark.svg"' in page and "<title>404 · venire</title>" in page
+    assert 'href="./../static/mark.svg"' in deeper and 'href="./../"' in deeper
 
 
 # What it refuses

@@ -104,11 +104,8 @@ def inspector_page(
         "head",
         None,
         element("meta", {"charset": "utf-8"}),
-        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-        element("meta", {"name": "color-scheme", "content": "light dark"}),
         element("title", None, f"{title} · venire"),
-        element("link", {"rel": "icon", "href": "./static/mark.svg", "type": "image/svg+xml"}),
-        element("link", {"rel": "stylesheet", "href": "./static/inspector.css"}),
+        look_links("./static/"),
         element("script", {"src": "./static/inspector.js", "defer": True}),
     )
     body = element(
@@ -120,6 +117,16 @@ def inspector_page(
         _help(pages),
     )
     return document(head, body, theme="auto")
+
+
+def look_links(static: str) -> Html:
+    """What of a page's head says how it looks; `static` is the address of the style sheet and the mark."""
+    return fragment(
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("meta", {"name": "color-scheme", "content": "light dark"}),
+        element("link", {"rel": "icon", "href": f"{static}mark.svg", "type": "image/svg+xml"}),
+        element("link", {"rel": "stylesheet", "href": f"{static}inspector.css"}),
+    )
 
 
 _FEW = 110
