@@ -259,8 +259,13 @@ def independence_section(
 
 def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
     first_round, last_round = rows.iloc[0], rows.iloc[-1]
+    alike = (
+        ", because they tend to be right on the same cases"
+        if round(last_round["kish"], 1) < last_round["jurors"]
+        else ""
+    )
     sentence = (
-        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes, because they tend to be right on the same cases (by Kish's formula; {_votes(last_round['eigenvalues'])} by eigenvalues). The "
+        f"{arm}, {attribute}: {last_round['jurors']} jurors are worth {_votes(last_round['kish'])} independent votes{alike} (by Kish's formula; {_votes(last_round['eigenvalues'])} by eigenvalues). The "
         f"majority is right in {_share(last_round['majority'])} of {last_round['cases']} cases; with independent jurors it would be right in {_share(last_round['independent'])}."
     )
     if len(rows) == 1:

@@ -9,6 +9,7 @@ from shared_data import shared_file
 
 from venire.evals.audits.independence import (
     _right_or_wrong,
+    _sentence,
     effective_number,
     effective_votes,
     independent_majority,
@@ -62,6 +63,14 @@ def test_jurors_who_err_in_turn_are_worth_more_than_their_number_and_it_says_why
         found.note
         == "the jurors are worth more independent votes than there are jurors, because their being right is negatively correlated (-0.33)"
     )
+
+
+@pytest.mark.parametrize(("kish", "told"), [(2.3, True), (2.96, False), (3.1, False), (np.nan, False)])
+def test_a_cause_is_told_only_of_jurors_that_are_worth_less_than_they_are(kish: float, told: bool) -> None:
+    rows = pd.DataFrame(
+        [{"jurors": 3, "kish": kish, "eigenvalues": 2.9, "majority": 0.4, "independent": 0.4, "cases": 9}]
+    )
+    assert ("because they tend to be right on the same cases" in _sentence("j", "x", rows)) == told
 
 
 def test_herding_lowers_it_round_by_round() -> None:
