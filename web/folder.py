@@ -14,7 +14,7 @@ from aiohttp import web
 
 from ..evals.report.markup import Child, Html, element, fragment, shorten
 from ..orchestration.reading.scores import ScoreSummary
-from ..orchestration.reading.show import judges_words
+from ..orchestration.reading.show import judges_words, prompts_words
 from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
@@ -32,12 +32,17 @@ MOST = 500
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The runs in a folder and in folders of it, those written last first; none where it is itself a run."""
+    """The runs in a folder and in folders of it; none where it is itself a run."""
     if not folder.is_dir() or run_exists(folder) or suite_folder(folder) == folder:
         return []
-    records = [*folder.glob("*/record.sqlite"), *folder.glob("*/*/record.sqlite")]
-    records.sort(key=lambda record: -record.stat().st_mtime)
+    records = sorted([*folder.glob("*/record.sqlite"), *folder.glob("*/*/record.sqlite")])
     return list(dict.fromkeys(suite_folder(record.parent) or record.parent for record in records))
+
+
+def _last_written(inspector: Inspector) -> float | None:
+    """When its last deliberation was written; None where none was."""
+    progress = inspector.store.arm_progress(since=0.0)
+    return max((arm.last or arm.started for arm in progress), default=None)
 
 
 class Side(NamedTuple):
@@ -91,6 +96,8 @@ class FolderInspector:
                 self._inspectors[str(number)] = Inspector(run, token=self.token, around=(back,))
             except VenireError as refusal:
                 self._unread.append(str(refusal))
+        newest_first = sorted(self._inspectors.items(), key=lambda each: -(_last_written(each[1]) or 0.0))
+        self._inspectors = dict(newest_first)
         self._static = static_handlers()
 
     def app(self) -> web.Application:
@@ -127,7 +134,7 @@ class FolderInspector:
         return self._page("Runs", "runs", *await self._list(request))
 
     async def _list(self, request: web.Request) -> Sequence[Child]:
-        heads = ("run", "last written", "models", "juries", "cases", "cost", "headline")
+        heads = ("run", "last written", "models and prompts", "juries", "cases", "cost", "headline")
         rows = [self._cells(number, inspector) for number, inspector in self._inspectors.items()]
         return (
             heading("Runs", quiet(f"{len(rows)} in {self._folder}"), level=1),
@@ -148,13 +155,14 @@ class FolderInspector:
 
     def _cells(self, number: str, inspector: Inspector) -> Sequence[Child]:
         store, arms = inspector.store, inspector.store.arms()
-        moments = [progress.last or progress.started for progress in store.arm_progress(since=0.0)]
+        written = _last_written(inspector)
+        models = [*inspector.models(), *([prompts_words(arms)] if arms else [])]
         return [
             element("a", {"href": f"./{number}/"}, shorten(self._names[number], 60)),
-            element("span", {"class": "number"}, f"{datetime.fromtimestamp(max(moments)):%Y-%m-%d %H:%M}")
-            if moments
+            element("span", {"class": "number"}, f"{datetime.fromtimestamp(written):%Y-%m-%d %H:%M}")
+            if written
             else "–",
-            element("ul", None, [element("li", None, model) for model in inspector.models()]),
+            element("ul", None, [element("li", None, model) for model in models]),
             shorten(", ".join(arm.name for arm in arms), 80),
             f"{len(store.case_ids()):,}",
             store.cost().price,

@@ -27,7 +27,7 @@ from .candidates import DIFFERENCE, Composition
 from .findings import Findings, RecordedFindings, RunFindings
 from .judgements import UNITS
 from .study_files import REPORT
-from .study_tables import TABLES, trial_rows
+from .study_tables import CHAPTERS, TABLES, trial_rows
 
 CAPTIONS = {
     "frontier": "Agreement with people on cases that the arm was not chosen on, against its cost per case. "
@@ -53,16 +53,6 @@ SECTIONS: Sequence[tuple[tuple[str, ...], str]] = (
     (("power",), ""),
 )
 """Of recorded jurors: the tables of each section, which is titled as the first is, and its figure."""
-CHAPTERS = {
-    "How the arms compare": ("choices", "answers", "noise", "selection", "position", "power", "trials"),
-    "Agreement with people": ("agreement", "evaluators", "strata", "tasks", "panels", "effects", "ranking", "classes", "yes_no"),
-    "The seats and the jury": (
-        "seats", "jurors", "growth", "independence", "deliberation", "stand_in", "stability", "consistency", "self_preference",
-    ),
-    "Cases and cost": ("corpus", "costs"),
-    "Using the scores, and further audits": ("calibration", "severe", "triage", "rescore", "detection"),
-}  # fmt: skip
-"""By title, the sections of each chapter after the first page; those of other tables stand in the last."""
 MOST_CORRELATED = 12
 """Pairs of jurors that are listed, those whose errors correlate most."""
 

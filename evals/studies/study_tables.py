@@ -109,6 +109,18 @@ GROUPS = {"arms": "Arms", "jurors": "Seats' own ballots"}
 """What the tables of a run's report are about, by the first word of their names: `arms-noise`, `jurors-growth`."""
 
 
+CHAPTERS = {
+    "How the arms compare": ("choices", "answers", "noise", "selection", "position", "power", "trials"),
+    "Agreement with people": ("agreement", "evaluators", "strata", "tasks", "panels", "effects", "ranking", "classes", "yes_no"),
+    "The seats and the jury": (
+        "seats", "jurors", "growth", "independence", "deliberation", "stand_in", "stability", "consistency", "self_preference",
+    ),
+    "Cases and cost": ("corpus", "costs"),
+    "Using the scores, and further audits": ("calibration", "severe", "triage", "rescore", "detection"),
+}  # fmt: skip
+"""By title, the sections of each chapter after the first page; those of other tables stand in the last."""
+
+
 def table_description(name: str) -> TableText | None:
     """The description of a table by its name in the report; None for a name that is not known."""
     if name in TABLES:

@@ -48,7 +48,8 @@ def test_lists_opens_and_holds_side_by_side(folder: Path) -> None:
         case = server.ask(f"beside?a={one}&b={two}&id=persuaded")
         away = [server.ask(path).status for path in ("9/", "1/../2/nothing", f"beside?a={one}&b=9/x", f"beside?a={one}&b={two}&id=x")]  # fmt: skip
 
-    assert len(runs) == 2 and "not read: " in listed and "stances: accurate " in listed
+    assert list(runs.values()) == ["tuesday/run", "monday/run"] and listed.count("<li>prompts ") == 2
+    assert "not read: " in listed and "stances: accurate " in listed
     assert all(answer.status == 200 for answer in opened)
     assert 'href="./.."' in opened[0].text
     assert "6 cases were scored in both runs; 12 of 12 scores are the same" in beside

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from ...evals.report.drawing import chance
 from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...evals.report.section import TableText
-from ...evals.studies.study_tables import table_description, trial_rows
+from ...evals.studies.study_tables import CHAPTERS, table_description, trial_rows
 from ...evals.transcripts.alignment import Alignment
 from ...evals.transcripts.alignment_page import alignment_sentences, alignment_view
 from ...rubrics.errors import count_words
@@ -28,6 +28,21 @@ def study_view(document: Mapping[str, Any] | None) -> Html:
     if document is None:
         told = "There is no report yet. Make one with venire study report RUN, and it is shown here."
         return fragment(heading("Study", level=1), element("p", None, told))
+    tables, sections = _by_name(document.get("tables")), _by_name(document.get("sections"))
+    chapters: dict[str, list[Child]] = {title: [] for title in CHAPTERS}
+    compared, _, seats, *_, further = chapters
+    chapters[compared].append(_foldable("trials", trial_rows(_rows(document.get("trials")))))
+    for name, rows in tables.items():
+        chapters[compared if name.startswith("arms-") else seats].append(_foldable(name, _rows(rows)))
+    for name, part in sections.items():
+        home = next((title for title, names in CHAPTERS.items() if name in names), further)
+        chapters[home].append(section_view(name, part))
+    chapters["Methods and notes"] = [
+        *(element("p", None, said) for said in dict.fromkeys(map(str, _list(document.get("methods"))))),
+        element(
+            "ul", {"class": "quiet"}, [element("li", None, said) for said in _list(document.get("notes"))]
+        ),
+    ]
     return fragment(
         heading(document.get("study", "Study"), level=1),
         element("p", {"class": "quiet"}, document.get("description")),
@@ -37,14 +52,11 @@ def study_view(document: Mapping[str, Any] | None) -> Html:
         [report_figure("study", name, words) for name, words in _by_name(document.get("figures")).items()],
         heading("Arms", quiet(f"cost is {document.get('unit', 'cost')}")),
         table_view("arms", _rows(document.get("arms"))),
-        _foldable("trials", trial_rows(_rows(document.get("trials")))),
-        [_foldable(name, _rows(rows)) for name, rows in _by_name(document.get("tables")).items()],
-        [section_view(name, part) for name, part in _by_name(document.get("sections")).items()],
-        heading("Methods"),
-        [element("p", None, said) for said in dict.fromkeys(map(str, _list(document.get("methods"))))],
-        element(
-            "ul", {"class": "quiet"}, [element("li", None, said) for said in _list(document.get("notes"))]
-        ),
+        [
+            element("details", {"class": "chapter"}, element("summary", None, title), parts)
+            for title, parts in chapters.items()
+            if any(parts)
+        ],
     )
 
 

@@ -146,6 +146,7 @@ def test_page_and_inspector_call_tables_and_columns_alike(
     page = (run / "report/report.html").read_text()
     with InspectorServer(run) as served:
         shown = served.ask("study").text
+    assert 1 < shown.count('<details class="chapter">') <= 6
     tables = {"arms": found["arms"], **found["tables"]}
 
     for name, rows in tables.items():
