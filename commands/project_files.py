@@ -48,6 +48,8 @@ class Asked:
     name: str
     question: str
     scale: Bounds
+    steps: Mapping[int, str]
+    """What each step of the scale means, where the sheet says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,12 @@ def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:
     attributes = []
     for attribute in asked:
         low, high, any_number = attribute.scale
-        ends = [_NUMBERS[end] if end < len(_NUMBERS) else str(end) for end in (low, high)]
+        ends = [_NUMBERS[abs(end)] if abs(end) < len(_NUMBERS) else str(abs(end)) for end in (low, high)]
+        ends[0] = f"minus_{ends[0]}" if low < 0 else ends[0]
         scale = "yes_no" if (low, high, any_number) == (0, 1, False) else "_to_".join(ends)
-        words = _WORDS.get(scale) or {n: str(n) for n in range(low, high + 1)}
+        words = attribute.steps or _WORDS.get(scale) or {n: str(n) for n in range(low, high + 1)}
+        if scale in scales and scales[scale].get("anchors", words) != words:
+            scale = f"{attribute.name}_{scale}"
         scales[scale] = (
             {"level": "interval", "minimum": low, "maximum": high}
             if any_number

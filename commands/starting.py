@@ -247,7 +247,7 @@ _ADJECTIVE = re.compile(
 def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: bool) -> list[Asked]:
     """The attributes that people rated in the sheet, or those that the person names."""
     from ..rubrics.sheet_columns import attribute_names
-    from ..rubrics.sheet_scores import scales_of, without_scale
+    from ..rubrics.sheet_scores import noted_steps, scales_of, without_scale
     from .project_files import Asked
 
     names = list(columns.of("rating"))
@@ -273,7 +273,7 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
         )  # fmt: skip
         if not yes:
             question = click.prompt(f"The question for {name!r}", default=question, err=True)
-        questions.append(Asked(attribute, question, scales[name]))
+        questions.append(Asked(attribute, question, scales[name], noted_steps(name)))
     return questions
 
 

@@ -26,6 +26,7 @@ from .sheet_columns import (
     unread_scores,
     yes_no_answers,
 )
+from .sheet_marks import read_marks
 from .sheet_people import OVERALL, scores_by_person, unclear_persons
 from .sheet_scores import (
     clear_stray_scores,
@@ -33,7 +34,6 @@ from .sheet_scores import (
     legend_scale,
     noted_scale,
     odd_score,
-    read_fractions,
     score_of,
     told_scale,
     without_scale,
@@ -74,16 +74,21 @@ def read_sheet(
     Raises:
         VenireError: The sheet may be read in two ways, or in none; the remedy names the option that says how.
     """
-    numbered, beside = _sheet_rows(sheet, say)
+    try:
+        numbered, beside = _sheet_rows(sheet, say)
+    except ValueError as error:
+        raise InvalidFile(
+            f"{sheet}: {error}", remedy="correct the sheet, and give each column its own name"
+        ) from None
     rows = [row for _, row in numbered]
     if not rows:
         raise InvalidFile(
             f"{sheet}: the sheet has no rows", remedy="put one text in each row, below a row of column names"
         )
-    fractions = read_fractions(rows)
-    for column, with_scale in fractions.items():
-        say(f"{column!r} holds scores such as 4/5 and is read as {with_scale!r}")
-    _rename_cells(rows, fractions)
+    marks = read_marks(rows)
+    for column, with_scale in marks.items():
+        say(f"{column!r} is read as numbers: {with_scale!r}")
+    _rename_cells(rows, marks)
     names = list(dict.fromkeys(name for row in rows for name in row))
     if len(names) > MOST_COLUMNS:
         raise too_wide(sheet, len(names))
@@ -116,9 +121,10 @@ def read_sheet(
             f"each row is read as one score of one attribute; the attributes are: {', '.join(columns.of('rating'))}"
         )
     if (by_system := ids_by_system(rows, columns)) is not None:
-        rows, columns = by_system
+        rows, columns, telling = by_system
         say(
-            f"several texts share an id but differ in {columns.one('system')!r}, which is now added to each text's id; the shared id is used as the group"
+            f"several texts share an id but differ in {telling!r}, which is now added to each text's id"
+            + ("; the shared id is used as the group" if columns.one("group") == "shared id" else "")
         )
     for name, others in ids_by_text(rows, columns).items():
         say(f"several texts have the id {name!r}; the others are read as {', '.join(map(repr, others))}")
@@ -202,21 +208,30 @@ def _rename_cells(rows: Sequence[dict[str, str]], names: Mapping[str, str]) -> N
 
 def _sheet_rows(sheet: Path, say: Say) -> tuple[list[tuple[int, dict[str, str]]], list[list[str]]]:
     """The rows of a person's table as text, with their lines, and the cells of what stands beside it; what stands above its header is said."""
-    file, _ = split_sheet(sheet)
+    file, taken = split_sheet(sheet)
     if not (is_workbook(file) or file.suffix.lower() in DELIMITED):
         return [
             (line, {str(name): _cell_text(cell) for name, cell in row.items()})
             for line, row in read_rows(sheet)
         ], []
-    try:
-        rows, notes, beside = sheet_table(read_grid(sheet), delimited=not is_workbook(file))
-    except ValueError as error:
-        raise InvalidFile(
-            f"{sheet}: {error}", remedy="correct the sheet, and give each column its own name"
-        ) from None
-    for note in notes:
-        say(note)
-    return rows, [[line] for line in beside] + _legends(sheet)
+    raters: tuple[str, ...] = ()
+    if is_workbook(file) and not taken:
+        from .workbook import rater_sheets
+
+        raters = rater_sheets(file)
+    rows: list[tuple[int, dict[str, str]]] = []
+    beside = _legends(sheet)
+    if raters:
+        say(f"the sheets {', '.join(map(repr, raters))} hold the same texts and are read as one rater each")
+    for rater in raters or ("",):
+        table = sheet_table(
+            read_grid(Path(f"{file}#{rater}") if rater else sheet), delimited=not is_workbook(file)
+        )
+        rows += [(line, {**row, "rater": rater} if rater else row) for line, row in table.rows]
+        for note in table.notes:
+            say(note)
+        beside = table.beside + beside
+    return rows, beside
 
 
 def _legends(sheet: Path) -> list[list[str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, get_args
 
+from .sheet_marks import is_graded
 from .sheet_people import RATER_NAMES, scores_by_person
 from .sheet_scores import (
     COUNTED,
@@ -16,7 +17,6 @@ from .sheet_scores import (
     QUALITY,
     is_aggregate,
     is_form_status,
-    is_graded,
     is_scores,
     is_yes_no,
     plain_name,
@@ -159,7 +159,34 @@ def guess_columns(
         rater = next((cells[c] for c, role in roles.items() if role == "rater"), [])
         scores = [c for c in scored if c not in roles and not _is_of_raters(c, cells[c], rater)]
         roles |= dict.fromkeys(_behind_text(without_aggregates(scores), columns, roles), "rating")
+        roles |= dict.fromkeys(_checklist(columns, cells, roles, texts), "rating")
     return SheetColumns({c: roles.get(c, "kept") for c in columns})
+
+
+def _checklist(
+    columns: Sequence[str],
+    cells: Mapping[str, Sequence[str]],
+    roles: Mapping[str, Role],
+    texts: Sequence[str],
+) -> list[str]:
+    """Columns of yes and no behind the judged text that are scores, whatever their names: raters differ in them, or there are several
+    side by side and no other scores but such."""
+    judged = next((columns.index(c) for c, role in roles.items() if role == "output"), len(columns))
+    raters = next((cells[c] for c, role in roles.items() if role == "rater"), [])
+    behind = [
+        c for c in columns[judged + 1 :] if c not in roles and is_yes_no(cells[c]) and is_scores(f"{c}?", cells[c])
+    ]  # fmt: skip
+    scored = [c for c, role in roles.items() if role == "rating"]
+    differing = [
+        c for c in behind
+        if raters and len({pair for pair in zip(texts, cells[c], strict=True) if all(pair)}) > len(set(filter(None, texts)))
+    ]  # fmt: skip
+    by_person = scores_by_person([*scored, *behind]) if behind and not raters else {}
+    answers = [c for c in columns if c in behind or (c in scored and is_yes_no(cells[c]))]
+    run = [c for pair in pairwise(columns) if set(pair) <= set(answers) for c in pair]
+    if differing or by_person:
+        return [c for c in behind if c in differing or c in by_person or (differing and c in run)]
+    return [c for c in behind if c in run] if set(scored) <= set(answers) else []
 
 
 def _cells(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
@@ -323,6 +350,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
         if (
             not any(cells)
             or are_texts(cells)
+            or _are_dates(cells)
             or text_kind(column) == "comment"
             or is_form_status(column, cells)
         ):

@@ -82,6 +82,8 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     words = _parts(names, _TWO_WORDS)
     sides = [{plain_name(part[side]) for part in words.values()} for side in (0, 1)]
     rated = [[QUALITY.search(part) is not None for part in side] for side in sides]
+    if len(sides[0]) == 1 < len(words) == len(names) and all(rated[0]) and all(map(_is_surname, (part[1] for part in words.values()))):  # fmt: skip
+        return {name: (part[1], part[0] + name[len(without_scale(name)) :]) for name, part in words.items()}
     for person in (0, 1):
         subject = 1 - person
         numbered = all(map(_ONE_LETTER.fullmatch, sides[person]))
@@ -160,6 +162,22 @@ def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int
     if person is None or len(sides[person]) == 1 or all(map(_ONE_LETTER.fullmatch, sides[person])):
         return None
     return person
+
+
+def is_name(title: str) -> bool:
+    """Whether a title may be nothing but a person's name, initials or number."""
+    return _is_person(title) or (
+        re.fullmatch(rf"(?:{_NAME.pattern})", title) is not None and title[0].isupper()
+    )
+
+
+def _is_surname(word: str) -> bool:
+    """Whether a word behind an attribute is written as a name or initials are, and does not end as words for qualities do."""
+    plain = plain_name(word)
+    return (
+        re.fullmatch(r"[A-Z][^\W\d_A-Z]+(?:-[A-Z][^\W\d_]+)?|[A-Z]{2,3}", word) is not None
+        and not (QUALITY.search(plain) or _NOUN.search(plain) or _ADJECTIVE.search(plain))
+    )  # fmt: skip
 
 
 def _is_person(part: str) -> bool:

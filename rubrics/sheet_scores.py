@@ -11,13 +11,13 @@ from typing import NamedTuple
 QUALITY = re.compile(
     r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
     r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|\bmarks?\b|\bpoints?\b|\bstars?\b|punkte|"
-    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|bewertung|note$|exact|precis|clair\b|clarte|utile|qualite|complet|"
-    r"claridad|fidel|adequa|adakvat|calidad|util|puntua|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
+    r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|wertung|beurteil|note$|exact|precis|clair\b|clarte|utile|qualite|complet|"
+    r"claridad|fidel|adequa|adakvat|calidad|util|puntua|calific|evalua[ct]i|avaliac|pontuac|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
     re.IGNORECASE,
 )
 """Stems of what is commonly rated, in five languages."""
 _SCALE_NOTE = re.compile(
-    r"\s*[(\[]\s*(?:(?:scale|likert|skala|escala|échelle)?:?\s*\d+\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|\d+\s*=[^)\]]*|%|/\s*\d+)\s*[)\]]\s*$|\s*(?:/|out of)\s*\d+\s*$",
+    r"\s*[(\[]\s*(?:(?:scale|likert|skala|escala|échelle)?:?\s*-?\d+\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\+?\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|-?\d+\s*=[^)\]]*|%|/\s*\d+)\s*[)\]]\s*$|\s*(?:/|out of)\s*\d+\s*$",
     re.IGNORECASE,
 )
 """What stands behind a name and says the scale, as `(1-5)` or `(1 = poor, 5 = good)`."""
@@ -32,56 +32,6 @@ _PASS_FAIL: Mapping[str, float] = {
     ),
 }
 """Answers that are scores under any name."""
-_GRADES = frozenset(
-    [
-        "excellent",
-        "very good",
-        "good",
-        "fair",
-        "ok",
-        "okay",
-        "average",
-        "poor",
-        "bad",
-        "very poor",
-        "very bad",
-        "strongly agree",
-        "agree",
-        "neutral",
-        "neither",
-        "disagree",
-        "strongly disagree",
-        "somewhat agree",
-        "somewhat disagree",
-        "partly",
-        "partial",
-        "partially",
-        "mostly",
-        "sehr gut",
-        "gut",
-        "befriedigend",
-        "ausreichend",
-        "mangelhaft",
-        "schlecht",
-        "tres bon",
-        "bon",
-        "moyen",
-        "mauvais",
-        "passable",
-        "muy bueno",
-        "bueno",
-        "regular",
-        "malo",
-        "muy malo",
-        "muito bom",
-        "bom",
-        "razoavel",
-        "mau",
-        "ruim",
-        "otimo",
-    ]
-)
-"""Words of common scales, whose numbers the sheet does not tell."""
 _MISSING = re.compile(
     r"|n a|na|nan|none|null|missing|not applicable|unknown|not rated|k a|keine angabe|entfallt|nicht zutreffend|non applicable|sans objet|"
     r"n d|s d|no aplica|sin dato|nao se aplica|99|999"
@@ -117,15 +67,15 @@ class Bounds(NamedTuple):
 
 def is_scores(column: str, cells: Sequence[str]) -> bool:
     """Whether the cells are numbers of a small scale, as people give scores, but for a few; all alike only under a name of a quality."""
-    texts = [cell for cell in cells if len(cell) > _LONGEST or not _MISSING.fullmatch(plain_name(cell))]
-    most = _highest(column, texts)
-    scores = [score for cell in texts if (score := score_of(cell, most)) is not None]
+    texts = [cell for cell in cells if not is_missing(cell)]
+    scores = [score for cell in texts if (score := score_of(cell, *_limits(column, texts))) is not None]
     stray = len(texts) - len(scores)
     if MEASURED.search(plain_name(column)):
         return False
     quality = QUALITY.search(plain_name(column)) is not None
-    asked = "?" in column and not COUNTED.search(plain_name(column))
-    if (is_yes_no(texts) or COUNTED.search(plain_name(column))) and not (quality or asked):
+    counted, answers = COUNTED.search(plain_name(column)), is_yes_no(texts)
+    asked = "?" in column and (answers or not counted)
+    if (answers or counted) and not (quality or asked):
         return False
     varied = len(set(scores)) > 1 or (bool(scores) and quality)
     return varied and stray <= max(1, len(texts) // 4) and len(scores) > stray
@@ -135,43 +85,52 @@ def is_yes_no(cells: Sequence[str]) -> bool:
     return any(len(cell) <= _LONGEST and plain_name(cell) in _YES_NO for cell in cells)
 
 
-def is_graded(cells: Sequence[str]) -> bool:
-    """Whether all cells that say something are words of a common scale, as `good` or `agree`."""
-    words = [word for cell in cells if (word := plain_name(cell[: _LONGEST + 1]))]
-    return bool(words) and _GRADES.issuperset(words)
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no score."""
+    return len(cell) <= _LONGEST and _MISSING.fullmatch(plain_name(cell)) is not None
 
 
-def score_of(cell: str, most: float = _MOST_SCORE) -> float | None:
-    """The score that a cell holds: a number up to `most`, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
+def score_of(cell: str, most: float = _MOST_SCORE, least: float = 0) -> float | None:
+    """The score that a cell holds: a number from `least` to `most`, with a decimal point or comma, its label behind it as in `4 - good`; 1 or 0
     for yes or no; None for anything else."""
     if len(cell) > _LONGEST:
         return None
     word = plain_name(cell)
     if (answer := _YES_NO.get(word, _PASS_FAIL.get(word))) is not None:
         return answer
-    number = re.fullmatch(r"(\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*[^\W\d].{0,30}|\s*%)?", cell)
+    number = re.fullmatch(
+        r"(-?\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*[^\W\d].{0,30}|\s*%)?", cell
+    )
     if number is None or (cell.endswith("%") and most < _MOST_PERCENT):
         return None
     score = float(number[1].replace(",", "."))
-    return score if score <= most else None
+    return score if least <= score <= most else None
 
 
-def _highest(column: str, cells: Sequence[str], *, rated: bool = False) -> float:
-    """How high a score of a column may be: 100 where it is `rated`, or named as a quality, and more than a few are above 10, or are percentages."""
+def _limits(column: str, cells: Sequence[str], *, rated: bool = False) -> tuple[float, float]:
+    """How high and how low a score of a column may be: 100 where it is `rated`, or named as a quality, and more than a few are above 10, or are
+    percentages; below zero only where the name says so."""
     large = [cell for cell in cells if score_of(cell) is None and score_of(cell, _MOST_PERCENT) is not None]
     if ends := noted_scale(column):
-        return ends[1]
+        return ends[1], min(0, ends[0])
     is_quality = rated or QUALITY.search(plain_name(column)) is not None
-    return _MOST_PERCENT if is_quality and len(large) > max(1, len(cells) // 4) else _MOST_SCORE
+    return (_MOST_PERCENT if is_quality and len(large) > max(1, len(cells) // 4) else _MOST_SCORE), 0
 
 
 def noted_scale(column: str) -> tuple[int, int] | None:
     """The ends of the scale that stands behind a column's name, as in `Clarity (1-5)` or `Harm (0 = none, 3 = severe)`."""
     note = column[len(without_scale(column)) :]
-    numbers = re.findall(r"\d+(?=\s*=)", note) if "=" in note else re.findall(r"\d+", note)
+    numbers = re.findall(r"-?\d+(?=\s*=)" if "=" in note else r"(?<=[(\[])-\d+|\d+", note)
     ends = [int(number) for number in numbers]
     ends += [0] if re.search(r"(?:/|out of)\s*\d+\s*\W?$", note) and len(ends) == 1 else []
     return (min(ends), max(ends)) if len(set(ends)) > 1 else None
+
+
+def noted_steps(column: str) -> dict[int, str]:
+    """What each step means, where all stand behind a column's name, as in `Tone (1 = rude, 2 = neutral, 3 = kind)`."""
+    note = column[len(without_scale(column)) :].strip(" ()[]")
+    steps = {int(step[1]): step[2].strip() for step in re.finditer(r"(-?\d+)\s*=\s*([^,;=]+)", note)}
+    return steps if steps and len(steps) == max(steps) - min(steps) + 1 > 1 else {}
 
 
 def scale_bounds(column: str, cells: Iterable[str]) -> Bounds:
@@ -288,36 +247,17 @@ def odd_score(column: str, columns: Mapping[str, Sequence[str]]) -> str | None:
     return None
 
 
-def read_fractions(rows: Sequence[dict[str, str]]) -> dict[str, str]:
-    """Makes 4 of each `4/5` and `4 out of 5` under columns that have nothing else with a number, all of one total; by column, its name with the scale."""
-    names: dict[str, str] = {}
-    for column in dict.fromkeys(name for row in rows for name in row):
-        given = [row.get(column, "").strip() for row in rows]
-        cells = [cell for cell in given if len(cell) > _LONGEST or not _MISSING.fullmatch(plain_name(cell))]
-        parts = [re.fullmatch(r"(\d{1,3})\s*(?:/|out of|von|sur|de)\s*(\d{1,3})", cell) for cell in cells]
-        totals = {int(part[2]) for part in parts if part}
-        if len(totals) != 1 or not all(parts) or any(int(part[1]) > max(totals) for part in parts if part):
-            continue
-        low = 0 if max(totals) > _MOST_SCORE or any(part and part[1] == "0" for part in parts) else 1
-        names[column] = f"{without_scale(column)} ({low}-{max(totals)})"
-        for row in rows:
-            row[column] = re.sub(
-                r"^(\d+)\s*(?:/|out of|von|sur|de)\s*\d+$", r"\1", row.get(column, "").strip()
-            )
-    return names
-
-
 def clear_stray_scores(rows: Sequence[tuple[int, dict[str, str]]], columns: Sequence[str]) -> list[str]:
     """Blanks the cells of ratings that hold no score, such as `n/a` or `4-5`; a note for each, and how many scores are left."""
     notes = []
     for column in columns:
         given = [(line, row) for line, row in rows if row.get(column, "").strip()]
-        most = _highest(column, [row[column].strip() for _, row in given], rated=True)
+        most, _ = _limits(column, [row[column].strip() for _, row in given], rated=True)
         ends = noted_scale(column)
         stray = 0
         for line, row in given:
             cell = row[column].strip()
-            score = score_of(cell, _MOST_PERCENT if ends else most)
+            score = score_of(cell, _MOST_PERCENT, -_MOST_PERCENT) if ends else score_of(cell, most)
             if score is None or (ends and not ends[0] <= score <= ends[1]):
                 why = (
                     f"it is outside the scale from {ends[0]} to {ends[1]}" if ends and score is not None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from itertools import count, pairwise
+from itertools import count, pairwise, starmap
 from typing import NamedTuple
 
 from .sheet_columns import NAMES, Role, SheetColumns, attribute_column
-from .sheet_scores import AGGREGATE, plain_name, score_of
+from .sheet_scores import AGGREGATE, legend_scale, plain_name, score_of
 from .sheet_texts import text_kind
 
 Grid = Sequence[tuple[int, Sequence[str]]]
 _JOINT = " - "
+_NUMBER = re.compile(r"[-\d.,%/ ]+")
 
 
 class SheetTable(NamedTuple):
@@ -21,8 +23,8 @@ class SheetTable(NamedTuple):
     """With their lines."""
     notes: list[str]
     """What was passed over: a title, a header of two rows, empty columns."""
-    beside: list[str]
-    """The lines above and below it."""
+    beside: list[list[str]]
+    """The cells of each line above, below and at its side."""
 
 
 def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
@@ -49,7 +51,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
         f"line {line} is skipped, because it is above the header: {' '.join(filter(None, cells))[:60]}"
         for line, cells in rows[:top]
     ]
-    beside = [" ".join(filter(None, cells)) for _, cells in rows[:top]]
+    beside = [list(filter(None, cells)) for _, cells in rows[:top]]
     (_, names), body = rows[top], rows[top + 1 :]
     if top and len(set(filter(None, names))) < sum(map(bool, names)) and any(rows[top - 1][1]):
         names = _joined_header(rows[top - 1][1], names)
@@ -59,9 +61,17 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
             f"lines {body[0][0]} and {body[1][0]} are skipped, because Qualtrics describes its columns there"
         )
         body = body[2:]
-    if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:4]]):
+    if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:]]):
         names, body = _joined_header(names, body[0][1]), body[1:]
         notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")
+    if (side := _side_table(names, body)) is not None:
+        lines = [list(filter(None, cells[side:])) for cells in (names, *(cells for _, cells in body))]
+        beside += filter(None, lines)
+        notes.append(
+            f"what stands to the right of an empty column is left out: {' '.join(max(lines, key=len))[:60]}"
+        )
+        names, body = names[:side], [(line, cells[:side]) for line, cells in body]
+        width = side
     named = max(place for place, name in enumerate(names) if name) + 1
     for line, cells in body if delimited else ():
         if any(cells[named:]):
@@ -72,7 +82,7 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
     body, below = _without_notes(body, usual)
     for line, words in below:
         notes.append(f"line {line} is skipped, because it is below the table: {words[:60]}")
-        beside.append(words)
+        beside.append([words])
     body, left_out = _without_totals(body)
     notes += left_out
     used = [place for place in range(width) if names[place] or any(cells[place] for _, cells in body)]
@@ -82,6 +92,20 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
         raise ValueError(f"two columns are named {twice[0]!r}")
     table = [(line, {titles[place]: cells[place] for place in used}) for line, cells in body]
     return SheetTable(table, notes, beside)
+
+
+def _side_table(names: Sequence[str], body: Grid) -> int | None:
+    """The place of an empty column to whose right there is something else: half as many rows at most, or the steps of a scale."""
+    columns = list(zip(names, *(cells for _, cells in body), strict=True))
+    first = next((place for place, cells in enumerate(columns) if any(cells)), 0)
+    for gap, cells in enumerate(columns):
+        right = [row[gap:] for _, row in body if any(row[gap:])]
+        if gap <= first or any(cells) or not (right or any(names[gap:])):
+            continue
+        steps = [list(filter(None, row)) for row in right]
+        if 2 * len(right) <= len(body) or (legend_scale(steps) and len(right) < len(body)):
+            return gap
+    return None
 
 
 def _without_notes(
@@ -152,8 +176,9 @@ def _is_second_header(names: Sequence[str], below: Sequence[str], body: Sequence
     ]  # fmt: skip
     return (
         bool(spanned)
-        and all(len(name) < 40 and score_of(name) is None for name in below if name)
-        and any(score_of(cells[place]) is not None for cells in body for place in spanned)
+        and all(len(name) < 40 and not _NUMBER.fullmatch(name) for name in below if name)
+        and not any(cells[place] == below[place] for cells in body for place in spanned)
+        and any(score_of(cells[place]) is not None for cells in body[:3] for place in spanned)
     )
 
 
@@ -212,48 +237,49 @@ def rows_by_attribute(
 
 def ids_by_system(
     rows: Sequence[Mapping[str, str]], columns: SheetColumns
-) -> tuple[list[dict[str, str]], SheetColumns] | None:
-    """Rows with an id for each text where systems share ids, which become the groups; None where ids tell the texts apart."""
+) -> tuple[list[dict[str, str]], SheetColumns, str] | None:
+    """Rows with an id for each text where systems, or parts of the sheet, share ids, and the column that tells them apart; None where ids do.
+
+    What systems made of one thing belongs together: the shared ids become the groups.
+    """
     name, text = columns.one("id"), columns.one("output")
-    system = columns.one("system") or _system_column(rows, columns)
+    system = columns.one("system") or _telling_column(rows, columns)
     if name is None or system is None or text is None:
         return None
     texts = {(row.get(name, ""), row.get(system, ""), row.get(text, "")) for row in rows if row.get(text)}
     by_id, by_both = ({key[:size] for key in texts} for size in (1, 2))
     if len(by_id) == len(by_both) or len(by_both) < len(texts):
         return None
-    split = [
-        {**row, name: f"{row.get(name, '')}-{row.get(system, '')}", "shared id": row.get(name, "")}
-        for row in rows
-    ]
+    split = [{**row, name: f"{row.get(name, '')}-{row.get(system, '')}"} for row in rows]
+    given = [column for role in ("source", "question") for column in columns.of(role)]
+    things = {(row.get(name, ""), *(row.get(column, "") for column in given)) for row in rows}
+    if columns.one("system") is None and (not given or len(things) > len(by_id)):
+        return split, columns, system
+    for row, whole in zip(split, rows, strict=True):
+        row["shared id"] = whole.get(name, "")
     role: Role = "group" if columns.one("group") is None else "kept"
-    return split, SheetColumns({**columns.roles, system: "system", "shared id": role})
+    return split, SheetColumns({**columns.roles, system: "system", "shared id": role}), system
 
 
-def _system_column(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> str | None:
-    """The one column without a role whose values, two or more, all stand beside every id, each with one text: those of systems."""
+def _telling_column(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> str | None:
+    """The one column without a role whose values, each beside several ids, tell apart the texts of one id."""
     name, text = columns.one("id") or "", columns.one("output") or ""
-    ids = {row.get(name, "") for row in rows}
+    texts = {(row.get(name, ""), row.get(text, "")) for row in rows}
 
-    def is_crossed(column: str) -> bool:
+    def tells(column: str) -> bool:
         pairs = {(row.get(name, ""), row.get(column, "")) for row in rows}
-        texts = {(row.get(name, ""), row.get(text, "")) for row in rows}
+        each = {(row.get(name, ""), row.get(column, ""), row.get(text, "")) for row in rows}
         values = {value for _, value in pairs}
-        return (
-            all(values)
-            and len(values) > 1
-            and len(ids) > 1
-            and len(ids) * len(values) == len(pairs) == len(texts)
-        )
+        return all(values) and 1 < len(values) <= len(pairs) / 2 and len(each) == len(pairs) == len(texts)
 
-    matches = [column for column in columns.of("kept") if is_crossed(column)]
+    matches = [column for column in columns.of("kept") if tells(column)]
     return matches[0] if len(matches) == 1 else None
 
 
 def ids_by_text(rows: Sequence[dict[str, str]], columns: SheetColumns) -> dict[str, list[str]]:
-    """Gives further texts of one id ids of their own, where the same people rated each: by id, those given.
+    """Gives further texts of one id ids of their own, where the same people rated each, or they have few words in common: by id, those given.
 
-    Where they did not, one text may be another's with a slip of the pen.
+    Otherwise one text may be another's with a slip of the pen.
     """
     name, text, rater = columns.one("id"), columns.one("output"), columns.one("rater")
     raters: dict[str, dict[str, set[str]]] = {}
@@ -264,7 +290,9 @@ def ids_by_text(rows: Sequence[dict[str, str]], columns: SheetColumns) -> dict[s
     given: dict[str, list[str]] = {}
     own: dict[tuple[str, str], str] = {}
     for shared, by_text in raters.items():
-        if len(by_text) == 1 or len(set(map(frozenset, by_text.values()))) > 1:
+        if len(by_text) == 1 or (
+            len(set(map(frozenset, by_text.values()))) > 1 and any(starmap(_are_alike, pairwise(by_text)))
+        ):
             continue
         for number, words in enumerate(list(by_text)[1:], 2):
             own[shared, words] = next(
@@ -275,6 +303,11 @@ def ids_by_text(rows: Sequence[dict[str, str]], columns: SheetColumns) -> dict[s
         shared = row.get(name or "", "")
         row[name or ""] = own.get((shared, row.get(text or "", "").strip()), shared)
     return given
+
+
+def _are_alike(text: str, other: str) -> bool:
+    words, others = (set(plain_name(each).split()) for each in (text, other))
+    return 2 * len(words & others) >= len(words | others)
 
 
 def carry_merged(rows: Sequence[dict[str, str]], columns: SheetColumns) -> int:

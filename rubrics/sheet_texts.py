@@ -25,6 +25,9 @@ _NOUNS: Mapping[_Kind, str] = {
 }
 """Nouns for texts, in five languages; of `either`, one is judged where no other is, and is else what the judged text was made from."""
 OUTPUT_NAMES = frozenset(_NOUNS["output"].split("|"))
+TEXT_NAMES = frozenset(
+    noun for kind, nouns in _NOUNS.items() if kind != "either" for noun in nouns.split("|")
+)
 _NOUN_KINDS: Mapping[str, _Kind] = {noun: kind for kind, nouns in _NOUNS.items() for noun in nouns.split("|")}
 _MADE = re.compile(
     r"\b(ai|generated|gpt|gpt4\w*|gpt3\w*|chatgpt|copilot|deepl|claude|gemini|llama|mistral|llm|model|bots?|chatbots?|assistant|candidate|machine|mt|predicted|"
@@ -172,7 +175,10 @@ def text_kind(column: str) -> _Kind | None:
     telling = [kind for kind in nouns if kind != "either"]
     if "question" in telling and "output" not in telling:
         return "question"
-    if _GIVEN.search(head) and not _USERS.search(head):
+    bracket = plain_name(column.partition("(")[2])
+    if (_GIVEN.search(head) and not _USERS.search(head)) or (
+        _GIVEN.match(bracket) and len(bracket.split()) < 3
+    ):
         return "source"
     if (_MADE.search(whole) or _REWRITTEN.search(whole)) and telling[-1:] != ["source"]:
         return "output"

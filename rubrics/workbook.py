@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, is_zipfile
@@ -20,8 +20,9 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 from .errors import InvalidFile, VenireError
 from .files import open_file, split_sheet
 from .sheet_columns import column_named
+from .sheet_people import is_name
 from .sheet_scores import plain_name
-from .sheet_texts import OUTPUT_NAMES
+from .sheet_texts import OUTPUT_NAMES, are_texts, text_kind
 
 Cell = str | float | int | bool | None
 
@@ -52,7 +53,7 @@ def visible_sheets(path: Path) -> tuple[str, ...]:
 
 
 def data_sheet(path: Path) -> tuple[Path, str]:
-    """`FILE#SHEET` of the sheet with the data, and which others there are; the path itself where there is but one.
+    """`FILE#SHEET` of the sheet with the data, and which others there are; the path itself where there is but one, or one for each rater.
 
     Raises:
         VenireError: Several have the same columns.
@@ -62,6 +63,8 @@ def data_sheet(path: Path) -> tuple[Path, str]:
         return path, ""
     taken = first_table(path, sheets)
     if len(twins := twin_sheets(path, taken, sheets)) > 1:
+        if rater_sheets(path):
+            return path, ""
         raise VenireError(
             f"{path}: the sheets {', '.join(map(repr, twins))} have the same columns",
             remedy=f"name one: --sheet {taken!r}; to use them together, copy them into one sheet with a column that says which is whose",
@@ -110,6 +113,23 @@ def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...
     if sum(cell is not None for cell in header) < 2:
         return ()
     return tuple(name for name in sheets if first_row(name) == header)
+
+
+def rater_sheets(path: Path) -> tuple[str, ...]:
+    """The sheets that are named by people and hold the same texts under the same columns, none of which says who rated; empty where there are none."""
+    sheets = visible_sheets(path)
+    names = twin_sheets(path, first_table(path, sheets), sheets) if len(sheets) > 1 else ()
+    if len(names) < 2 or not all(map(is_name, names)):
+        return ()
+    texts = set()
+    for name in names:
+        with open_sheet(Path(f"{path}#{name}")) as sheet:
+            header, *rows = [[str(cell or "") for cell in cells] for _, cells in sheet.rows]
+        if column_named("rater", header):
+            return ()
+        columns = zip(header, zip_longest(*rows, fillvalue=""), strict=False)
+        texts.add(tuple(frozenset(cells) for title, cells in columns if are_texts(cells) and text_kind(title) != "comment"))  # fmt: skip
+    return names if len(texts) == 1 and any(texts) else ()
 
 
 @contextmanager

@@ -177,7 +177,7 @@ def test_mistakes_are_two_lines_and_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.csv").write_text("id,output\n")
-    (tmp_path / "twice.csv").write_text("id,output,rater\na,One.,Ana\na,Two.,Ben\n")
+    (tmp_path / "twice.csv").write_text("id,output,rater\na,One word.,Ana\na,One word too.,Ben\n")
     (tmp_path / "good.csv").write_text("id,output\na,One.\n")
 
     ended = new("p", *arguments, "--yes")

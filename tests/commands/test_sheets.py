@@ -85,7 +85,9 @@ SHEETS = {
     "dates beside": Sheet(rows("id|date|summary|accurate", *(f"{n}|2026-05-0{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3),
     "a score turned into a date": Sheet(rows("id|summary|accurate", "1|TEXT|2026-05-04", "2|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 2, "'2026-05-04' is left out"),
     "an id twice with two texts": Sheet(rows("id|summary|accurate", "1|TEXT|4", "1|TEXT|3", "3|TEXT|2"), 3, "accurate", "rater-1", 3, "several texts have the id '1'; the others are read as '1-2'"),
-    "an id with two texts by two people": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{B},Ben,2\n2,{C},Ana,1\n", asks="two rows with the id '1'"),
+    "an id with two texts by two people": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{B},Ben,2\n2,{C},Ana,1\n", 3, "accurate", "Ana Ben", 3, "several texts have the id '1'; the others are read as '1-2'"),
+    "an id with a text that was changed for one": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A} Or so.,Ben,2\n2,{C},Ana,1\n", asks="two rows with the id '1'"),
+    "numbers that begin anew": Sheet(f"Project,Item,answer,rater,fluent\nx,1,{A},Ann,4\nx,2,{B},Ann,3\ny,1,{C},Ann,2\ny,2,{A}1,Ann,1\n", 4, "fluent", "Ann", 4, "Project  kept"),
     "a case rated twice by one": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,2\n2,{C},Ana,1\n", asks="'Ana' rated the case '1' twice"),
     "a row pasted twice": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n1,{A},Ana,4\n2,{C},Ana,1\n", 2, "accurate", "Ana", 2),
     "cells merged over two raters": Sheet(f"id,summary,rater,accurate\n1,{A},Ana,4\n,,Ben,5\n2,{C},Ana,1\n,,Ben,2\n", 2, "accurate", "Ana Ben", 4, "read as further ratings of the case above"),
@@ -94,7 +96,7 @@ SHEETS = {
     "scores with their labels": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|4 - good", "2|TEXT|Ann|1: bad", "3|TEXT|Ann|5 (best)"), 3, "accurate", "Ann", 3),
     "oui and non": Sheet(rows("Code|Compte rendu|Résumé|Évaluateur|Exact", *(f"{n}|TEXT|TEXT|Léa|{word}" for n, word in ((1, "oui"), (2, "non"), (3, "Oui")))), 3, "exact", "Léa", 3),
     "yes and no of something else": Sheet(rows("id|summary|readmitted|accurate", "1|TEXT|yes|4", "2|TEXT|no|3", "3|TEXT|no|2"), asks="--column rating='readmitted' or --column kept='readmitted'"),
-    "scores out of five": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|3/5", "2|TEXT|Ann|4/5", "3|TEXT|Ann|5/5"), 3, "accurate", "Ann", 3, "'accurate' holds scores such as 4/5 and is read as 'accurate (1-5)'"),
+    "scores out of five": Sheet(rows("id|summary|rater|accurate", "1|TEXT|Ann|3/5", "2|TEXT|Ann|4/5", "3|TEXT|Ann|5/5"), 3, "accurate", "Ann", 3, "'accurate' is read as numbers: 'accurate (1-5)'"),
     "people above, under a title": Sheet(f"Ratings of ward 3\n,,Lee,,Roy,\nid,Summary,accuracy,clarity,accuracy,clarity\n1,{A},4,5,3,2\n2,\"{B}\",3,3,4,4\n3,{C},2,1,5,5\n", 3, "accuracy clarity", "Lee Roy", 12),
     "vertical bars": Sheet(rows("id;summary;accurate", "1;TEXT;4", "2;TEXT;3", "3;TEXT;2").replace(";", "|"), 3, "accurate", "rater-1", 3),
     "a row of means below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + ",Mean,2.0\nSD,,1.0\n", 3, "accurate", "rater-1", 3, "line 5 is left out, because it is computed from the rows above: Mean 2.0"),
@@ -151,7 +153,9 @@ SHEETS = {
     "thousands beside": Sheet(rows("id;summary;quality;views", "1;TEXT;4,0;1,001", "2;TEXT;3,5;1,020", "3;TEXT;2,0;1,300").replace("|", ";"), 3, "quality", "rater-1", 3),
     "nouns alone": Sheet(rows("id|summary|Warmth|Playfulness", *TWO), 3, "warmth playfulness", "rater-1", 6),
     "names alone": Sheet(rows("id|summary|Jane|Tom", *TWO), asks="are 'Jane', 'Tom' people who rated, or attributes?"),
-    "what and person, by a space": Sheet(rows("id|summary|Accuracy Smith|Accuracy Jones", *TWO), asks="which part of the column names 'Accuracy Smith', 'Accuracy Jones'"),
+    "what and person, by a space": Sheet(rows("id|summary|Accuracy Smith|Accuracy Jones", *TWO), 3, "accuracy", "Smith Jones", 6),
+    "one attribute without a name, and people": Sheet(rows("id|summary|Note Dupont /20|Note Roy /20", "1|TEXT|14|15", "2|TEXT|3|3", "3|TEXT|20|11"), 3, "note", "Dupont Roy", 6),
+    "an attribute and its parts": Sheet(rows("id|summary|Score Fluency|Score Brevity", *TWO), 3, "score_fluency score_brevity", "rater-1", 6),
     "what and doctor, by a space": Sheet(rows("id|summary|Accuracy Dr Smith|Accuracy Dr Jones", *TWO), 3, "accuracy", "Dr_Smith Dr_Jones", 6),
     "below zero": Sheet(rows("id|summary|accuracy", "1|TEXT|-2", "2|TEXT|0", "3|TEXT|-1"), asks="not as numbers from 0 to 10"),
     "crosses under levels": Sheet(rows("id|summary|1|2|3", "1|TEXT|x||", "2|TEXT||x|", "3|TEXT|||x"), asks="'1' seems to hold scores"),
@@ -172,12 +176,21 @@ SHEETS = {
     "one score a row, in other words": Sheet("nr,summary,Linguist,Category,Points\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ivo", "Mia") for what in ("Grammar", "Style")), 3, "grammar style", "Ivo Mia", 12),
     "a scale told above": Sheet("Marks (1 = weak / 4 = strong)\n" + rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "style", "rater-1", 3, "style (1-4)  rating"),
     "a scale told below": Sheet(rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nScale: 1-6\n", 3, "style", "rater-1", 3, "style (1-6)  rating"),
-    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24)), asks="--scale 1-4 or --scale 1-5"),
+    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24)), cases=24, attributes="accuracy", people="rater-1", scores=24, said="the scale is assumed to be 1 to 5; if the scale is another, give --scale 1-4"),
     "many sixes and no seven": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 6}\n" for n in range(30)), 30, "accuracy", "rater-1", 30, "accuracy (1-6)  rating"),
     "a department beside raters in the header": Sheet(rows("id|summary|Department|accuracy (ann)|accuracy (bob)", "1|TEXT|Ost|4|5", "2|TEXT|West|3|3", "3|TEXT|Ost|2|1"), 3, "accuracy", "ann bob", 6),
     "no five but in another column": Sheet("id,summary,accuracy,clarity\n" + "".join(f"{n},{A}{n},{1 + n % 4},{1 + n % 5}\n" for n in range(24)), 24, "accuracy clarity", "rater-1", 48),
     "pass and fail": Sheet(rows("id|summary|verdict", "1|TEXT|pass", "2|TEXT|fail", "3|TEXT|pass"), 3, "verdict", "rater-1", 3, "from 0 to 1"),
-    "words of a scale": Sheet(rows("id|summary|opinion", "1|TEXT|good", "2|TEXT|poor", "3|TEXT|very good"), asks="'opinion' seems to hold scores"),
+    "words of a scale": Sheet(rows("id|summary|opinion", "1|TEXT|good", "2|TEXT|poor", "3|TEXT|very good"), 3, "opinion", "rater-1", 3, "(1 = poor, 2 = ok, 3 = good, 4 = very good, 5 = excellent)"),
+    "words of agreement by two people": Sheet(rows("id|summary|Clear (Ann)|Clear (Bob)", "1|TEXT|agree|disagree", "2|TEXT|strongly agree|agree", "3|TEXT|neutral|n/a"), 3, "clear", "Ann Bob", 5, "3 = neutral"),
+    "words in German": Sheet(rows("id|Zusammenfassung|Klar", "1|TEXT|trifft zu", "2|TEXT|trifft eher nicht zu", "3|TEXT|teils/teils"), 3, "klar", "rater-1", 3, "2 = trifft eher nicht zu"),
+    "amounts of a quality": Sheet(rows("id|summary|Accuracy|Priority", "1|TEXT|low|high", "2|TEXT|high|low", "3|TEXT|medium|low"), 3, "accuracy", "rater-1", 3, "Priority "),
+    "on both sides of zero": Sheet(rows("id|summary|accuracy|tone", "1|TEXT|-2|0", "2|TEXT|1|1", "3|TEXT|2|2"), 3, "accuracy tone", "rater-1", 6, "from -2"),
+    "a checklist": Sheet(rows("id|summary|Dose named|Visit named", "1|TEXT|yes|no", "2|TEXT|no|yes", "3|TEXT|yes|yes"), 3, "dose_named visit_named", "rater-1", 6),
+    "yes and no in which raters differ": Sheet(f"id,summary,rater,sent\n1,{A},Ann,yes\n1,{A},Bob,no\n2,{C},Ann,no\n2,{C},Bob,no\n", 2, "sent", "Ann Bob", 4),
+    "an original and what was made of it": Sheet(rows("id|Report (original)|Letter to patient|clear", *(f"{n}|What the clinic had written down.|TEXT|{n}" for n in (1, 2, 3))), 3, "clear", "rater-1", 3, "Report (original)  source"),
+    "means at the side": Sheet(f"id,summary,x_r1,x_r2,,Rater,Mean\n1,{A},4,5,,r1,3\n2,{B},3,3,,,\n3,{C},2,1,,,\n", 3, "x", "r1 r2", 6, "what stands to the right of an empty column is left out"),
+    "parts that are words of a scale": Sheet(f"id,Summary,Lee,,Roy,\n,,Clear,Correct,Clear,Correct\n1,{A},4,5,3,2\n2,{B},3,3,4,4\n3,{C},2,1,5,5\n", 3, "clear correct", "Lee Roy", 12),
     "asked with yes and no": Sheet(rows("id|summary|Would you send it?", "1|TEXT|yes", "2|TEXT|no", "3|TEXT|yes"), 3, "would_you_send_it", "rater-1", 3),
     "a level before the text": Sheet(rows("id|level|summary|accurate", "1|2|TEXT|4", "2|3|TEXT|3", "3|1|TEXT|2"), 3, "accurate", "rater-1", 3),
     "counts below": Sheet(rows("id|summary|accurate", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "Average,,2.0\nn,,10\n", 3, "accurate", "rater-1", 3, "line 6 is left out"),
@@ -189,7 +202,7 @@ SHEETS = {
     "a note that several texts were made from": Sheet(f"id,model,visit note,text,accurate\n1,a,What was said.,{A},4\n2,b,What was said.,{B},3\n3,a,Another visit of the same patient.,{C},2\n", 3, "accurate", "rater-1", 3, "visit note  source"),
     "short names of a translator": Sheet(rows("src|hyp|ref|score_r1|score_r2", *(f"What was written first {n}.|TEXT|What a person had written {n}.|{n}|{n}" for n in (1, 2, 3))), 3, "score", "r1 r2", 6, "ref     reference"),
     "names behind the scores": Sheet(rows("id|summary|accurate|Team", "1|TEXT|4|Ruth", "2|TEXT|3|Omar", "3|TEXT|2|Ruth"), asks="'Team' may name the people who rated"),
-    "stars": Sheet(rows("id|summary|opinion", "1|TEXT|★★★", "2|TEXT|★", "3|TEXT|★★"), asks="'opinion' seems to hold scores"),
+    "stars": Sheet(rows("id|summary|opinion", "1|TEXT|★★★", "2|TEXT|★", "3|TEXT|★★"), 3, "opinion", "rater-1", 3, "opinion (1-5)"),
     "school grades": Sheet(rows("id|summary|mark", "1|TEXT|A", "2|TEXT|B+", "3|TEXT|C"), asks="'mark' seems to hold scores"),
     "source and target": Sheet(rows("seg|Source (EN)|Target (DE)|Rater 1|Rater 2", *(f"s{n}|What was written first.|TEXT|{n}|{n}" for n in (1, 2, 3))), 3, "overall_quality", "Rater_1 Rater_2", 6, "Source (EN)      source"),
     "a name like a quality": Sheet(rows("id|summary|Exactitude - Claire|Exactitude - Hugo|Clarté - Claire|Clarté - Hugo", *FOUR), 3, "exactitude clarte", "Claire Hugo", 12),
@@ -404,12 +417,24 @@ def test_a_codebook_before_the_ratings_tells_the_scale(
     assert "2 cases, 1 attribute, 2 ratings by 1 person" in ended.output
 
 
-def test_a_sheet_for_each_rater_is_asked_about(tmp_path: Path) -> None:
+def test_a_sheet_for_each_rater_is_read_as_theirs_where_the_texts_are_the_same(tmp_path: Path) -> None:
     table = text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 5])
-    names = '<sheet name="Ann" sheetId="1" r:id="rId1"/><sheet name="Bob" sheetId="2" r:id="rId2"/>'
-    book = write_workbook(tmp_path / "two.xlsx", table, second=table, sheets=names)
-    command = ["new", str(tmp_path / "p"), "--from", str(book), "--jury", "lens-jury", "--yes"]
+    other = text_rows(["id", "summary", "clear"], ["1", B, 3], ["2", C, 5])
 
-    assert "the sheets 'Ann', 'Bob' have the same columns" in str(CliRunner().invoke(app, command).exception)
-    assert not (tmp_path / "p").exists()
-    assert CliRunner().invoke(app, [*command, "--sheet", "Bob"]).exit_code == 0
+    def new(second: str, *names: str) -> tuple[str, set[str]]:
+        folder = tmp_path / "-".join(names) / str(second == table)
+        folder.mkdir(parents=True)
+        sheets = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in enumerate(names, 1))  # fmt: skip
+        book = write_workbook(folder / "two.xlsx", table, second=second, sheets=sheets)
+        ended = CliRunner().invoke(app, ["new", str(folder / "p"), "--from", str(book), "--jury", "lens-jury", "--yes"])  # fmt: skip
+        if ended.exception:
+            return str(ended.exception), set()
+        of_sheet, of_new = (list(read_ratings(path)) for path in (book, folder / "p" / "ratings.csv"))
+        assert of_sheet == of_new
+        return ended.output, {rating.rater for rating in of_sheet}
+
+    said, people = new(table, "Ann", "Bob")
+    assert "the sheets 'Ann', 'Bob' hold the same texts and are read as one rater each" in said
+    assert people == {"Ann", "Bob"}
+    assert "the sheets 'Ann', 'Bob' have the same columns" in new(other, "Ann", "Bob")[0]
+    assert "the sheets 'Scores', 'Scores 2' have the same columns" in new(table, "Scores", "Scores 2")[0]

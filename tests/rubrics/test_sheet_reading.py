@@ -185,7 +185,7 @@ def test_the_table_begins_at_its_header_and_ends_before_its_totals() -> None:
 
     assert rows == [(4, {"id": "1", "text": "one", "x": "4"}), (5, {"id": "2", "text": "two", "x": "3"})]
     assert [" ".join(note.split()[:2]) for note in notes] == ["line 1", "line 6", "line 7"]
-    assert beside == ["Our trial"]
+    assert beside == [["Our trial"]]
     assert len(sheet_table(grid("id|text|x", "1|one|4", "total|a text|3"))[0]) == 2, (
         "a case, whatever its name"
     )
@@ -268,7 +268,7 @@ def test_systems_that_share_ids_get_some_of_their_own() -> None:
     def made(*cells: str) -> Any:
         return ids_by_system([dict(zip(("id", "system", "text"), each.split("|"), strict=True)) for each in cells], columns)  # fmt: skip
 
-    rows, roles = made("1|a|one", "1|b|two", "2|a|three")
+    rows, roles, _ = made("1|a|one", "1|b|two", "2|a|three")
     assert [(row["id"], row["shared id"]) for row in rows] == [("1-a", "1"), ("1-b", "1"), ("2-a", "2")]
     assert roles.one("group") == "shared id"
     assert made("1|a|one", "2|b|two") is None, "ids tell the texts apart"
