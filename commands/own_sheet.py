@@ -106,14 +106,15 @@ def _settle_scales(columns: SheetColumns, rows: Sequence[dict[str, str]], yes: b
 
 def _ends_at(top: float, low: int, given: Mapping[float, int]) -> bool:
     """Whether a scale ends at the highest score of many: every step up to it was given, and it no less than half as often as the others;
-    or all but one, and it as often as the others."""
+    or all but one, and it as often as the others. Scales that end at 6 are more common than a 7 that nobody gave."""
     steps = [given.get(float(step), 0) for step in range(low, math.ceil(top) + 1)]
     share = 2 if all(steps) else 1
+    often = steps[-1] >= 5 and share * steps[-1] * len(steps) >= sum(given.values())
     return (
         top % 1 == 0
         and steps.count(0) < 2
-        and steps[-1] >= 5
-        and share * steps[-1] * len(steps) >= sum(given.values()) >= _MANY_SCORES
+        and sum(given.values()) >= _MANY_SCORES
+        and (often or (top == 6 and steps[-1] > 1))
     )
 
 

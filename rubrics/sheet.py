@@ -34,6 +34,7 @@ from .sheet_scores import (
     legend_scale,
     noted_scale,
     odd_score,
+    scale_told_of,
     score_of,
     told_scale,
     without_scale,
@@ -358,16 +359,17 @@ def _with_scales(
 ) -> SheetColumns:
     """The columns of scores with the scales that the command line or the sheet tells behind their names."""
     open_scales = [name for name in columns.of("rating") if noted_scale(name) is None]
-    told = told_scale(" ".join(cells) for cells in beside)
+    lines = [" ".join(cells) for cells in beside]
+    ends_by_column = {name: ends for name in open_scales if (ends := scale_told_of(name, lines))}
+    open_scales = [name for name in open_scales if name not in ends_by_column]
+    told = told_scale(lines) or legend_scale(beside)
     scores = [
         score for row in rows for name in open_scales if (score := score_of(row.get(name, ""))) is not None
     ]
-    if told is None and (ends := legend_scale(beside)) and scores and ends[0] <= min(scores) and max(scores) <= ends[1]:  # fmt: skip
-        told = ends
-    ends_by_column: dict[str, tuple[int, int]] = {}
-    if told and open_scales:
-        say(f"the sheet says that its scale is {told[0]} to {told[1]}")
-        ends_by_column = dict.fromkeys(open_scales, told)
+    if told and scores and 4 * sum(told[0] <= score <= told[1] for score in scores) >= 3 * len(scores):
+        ends_by_column |= dict.fromkeys(open_scales, told)
+    for low, high in dict.fromkeys(ends_by_column.values()):
+        say(f"the sheet says that its scale is {low} to {high}")
     for scale in scales:
         column, _, ends_text = scale.rpartition("=")
         numbers = re.fullmatch(r"(\d{1,3})-(\d{1,3})", ends_text.strip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from .sheet_scores import QUALITY, is_missing, plain_name, score_of, without_scale
@@ -93,24 +93,21 @@ def _scales(table: str) -> list[_Steps]:
 
 
 _OPINION_SCALES, _AMOUNT_SCALES = _scales(_OPINIONS), _scales(_AMOUNTS)
-_WORDS: frozenset[str] = frozenset().union(*(step for scale in _OPINION_SCALES for step in scale))
+_OPINION_WORDS = frozenset(word for scale in _OPINION_SCALES for step in scale for word in step)
+_WORDS = _OPINION_WORDS | {word for scale in _AMOUNT_SCALES for step in scale for word in step}
 
 
 def is_graded(cells: Sequence[str]) -> bool:
     """Whether all cells that say something are words of a common scale of opinions, as `good` or `agree`."""
     words = {_word(cell) for cell in cells if cell}
-    return bool(words) and _WORDS.issuperset(words)
+    return bool(words) and _OPINION_WORDS.issuperset(words)
 
 
 def read_marks(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     """Makes numbers of the scores that are none yet, under columns that have nothing else; by column, its name with the scale."""
     columns = dict.fromkeys(name for row in rows for name in row)
     cells = {name: [row.get(name, "").strip() for row in rows] for name in columns}
-    marks = {
-        name: {cell for cell in given if cell and (_STARS.fullmatch(cell) or not is_missing(cell))}
-        for name, given in cells.items()
-    }
-    read = [*_words(cells), *_signed(cells), *_stars(marks), *_fractions(marks)]
+    read = [*_words(cells), *_signed(cells), *_stars(cells), *_fractions(cells)]
     for name, numbers, _ in read:
         for row in rows:
             cell = row.get(name, "").strip()
@@ -118,22 +115,33 @@ def read_marks(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     return {name: f"{without_scale(name)} ({scale})" for name, _, scale in read}
 
 
-def _stars(marks: Mapping[str, Collection[str]]) -> Iterator[_Read]:
-    found = {name: cells for name, cells in marks.items() if len(cells) > 1 and all(map(_STARS.fullmatch, cells))}  # fmt: skip
-    most = max((len(cell) for cells in found.values() for cell in cells), default=5)
-    for name, cells in found.items():
-        yield name, {cell: len(cell.rstrip("☆✩")) for cell in cells}, f"1-{max(5, most)}"
+def _mostly(cells: Mapping[str, Sequence[str]], mark: Callable[[str], object]) -> dict[str, set[str]]:
+    """The marks of the columns that hold almost nothing but such."""
+    found = {}
+    for name, column in cells.items():
+        marks = [cell for cell in column if cell and mark(cell)]
+        stray = sum(bool(cell) and not is_missing(cell) and not mark(cell) for cell in column)
+        if stray < len(marks) and stray <= max(1, len(marks) // 4):
+            found[name] = set(marks)
+    return found
 
 
-def _fractions(marks: Mapping[str, Collection[str]]) -> Iterator[_Read]:
+def _stars(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
+    found = {name: marks for name, marks in _mostly(cells, _STARS.fullmatch).items() if len(marks) > 1}
+    most = max((len(mark) for marks in found.values() for mark in marks), default=5)
+    for name, marks in found.items():
+        yield name, {mark: len(mark.rstrip("☆✩")) for mark in marks}, f"1-{max(5, most)}"
+
+
+def _fractions(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
     """Columns of `4/5` or `4 out of 5`, each of one total."""
     found: dict[str, dict[str, int]] = {}
     totals = {}
-    for name, cells in marks.items():
-        parts = {cell: part for cell in cells if (part := _FRACTION.fullmatch(cell))}
+    for name, marks in _mostly(cells, _FRACTION.fullmatch).items():
+        parts = {mark: part for mark in marks if (part := _FRACTION.fullmatch(mark))}
         wholes = {int(part[2]) for part in parts.values()}
-        if len(wholes) == 1 and len(parts) == len(cells) and all(int(part[1]) <= max(wholes) for part in parts.values()):  # fmt: skip
-            found[name] = {cell: int(part[1]) for cell, part in parts.items()}
+        if len(wholes) == 1 and all(int(part[1]) <= max(wholes) for part in parts.values()):
+            found[name] = {mark: int(part[1]) for mark, part in parts.items()}
             totals[name] = wholes.pop()
     for name, numbers in found.items():
         alike = [found[other] for other in found if totals[other] == totals[name]]
@@ -148,8 +156,8 @@ def _word(cell: str) -> str:
 def _words(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
     """Columns of words of a scale: the shortest whose every step was given in the sheet, or else the first that has all the words."""
     given = {
-        name: frozenset(word for cell in column if cell and ((word := _word(cell)) in _WORDS or not is_missing(cell)))
-        for name, column in cells.items() if plain_name(name) not in TEXT_NAMES
+        name: frozenset(map(_word, marks))
+        for name, marks in _mostly(cells, lambda cell: _word(cell) in _WORDS).items() if plain_name(name) not in TEXT_NAMES
     }  # fmt: skip
     words = {name: found for name, found in given.items() if any(score_of(word) is None for word in found)}
     scales: dict[str, _Steps] = {}
@@ -177,9 +185,9 @@ def _all(words: Iterable[frozenset[str]]) -> frozenset[str]:
 def _signed(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
     """Columns of small whole numbers on both sides of zero, and those of such numbers beside them; one below zero alone may be a code."""
     steps = {
-        name: {cell: int(cell.replace("−", "-")) for cell in column if cell}
-        for name, column in cells.items() if any(column) and all(_SIGNED.fullmatch(cell) for cell in column if cell)
-    }  # fmt: skip
+        name: {mark: int(mark.replace("−", "-")) for mark in marks}
+        for name, marks in _mostly(cells, _SIGNED.fullmatch).items()
+    }
     signed = {
         name: high for name, numbers in steps.items()
         if (low := min(numbers.values())) < 0 < (high := max(map(abs, numbers.values()))) <= 5

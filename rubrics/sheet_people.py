@@ -25,7 +25,7 @@ _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
     (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
     (re.compile(r"(.+)['’]s +(.+)"), 0),
     (re.compile(r"(.+) +(?:by|von|par|por) +(.+)"), 1),
-    (re.compile(r"([^_.]+)[_.]([^_.]+)"), None),
+    (re.compile(r"([^_.]+)[_.]([^_.\s][^_.]*)"), None),
     (re.compile(r"(.+?) +((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+)"), 1),
     (re.compile(r"((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+) +(.+)"), 0),
     (re.compile(r"(.+) ((?:[A-Z]\. ?){2,3})"), 1),
@@ -145,9 +145,13 @@ def _is_grid(parts: Mapping[str, tuple[str, str]]) -> bool:
 
 def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int | None:
     """Which part of the names is the person's: as words tell, or the one that varies, or as is usual."""
-    if not _is_grid(parts):
-        return None
     sides = [list(dict.fromkeys(part[side] for part in parts.values())) for side in (0, 1)]
+    heads, tails = map(len, sides)
+    is_whole = _is_grid(parts)
+    is_unique = len(set(parts.values())) == len(parts)
+    # Somebody may not have rated everything.
+    if not is_whole and not (is_unique and min(heads, tails) > 1 and max(heads, tails) < len(parts) and 2 * len(parts) >= heads * tails):  # fmt: skip
+        return None
     named = [all(map(_is_person, side)) for side in sides]
     if named[0] != named[1]:
         return 0 if named[0] else 1
@@ -156,7 +160,7 @@ def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int
         rated = [all(map(QUALITY.search, map(plain_name, side))) for side in sides]
         if rated[0] == rated[1]:
             return None
-    person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual
+    person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual if is_whole else None
     if person is None and min(map(len, sides)) == 1 and not any(rated):
         return None
     if person is None or len(sides[person]) == 1 or all(map(_ONE_LETTER.fullmatch, sides[person])):

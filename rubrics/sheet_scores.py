@@ -190,14 +190,15 @@ def _open_end(column: str, cells: Sequence[str], scale: Bounds) -> float:
     return top if top < scale.high and not scale.any_number and noted_scale(column) is None else 0.0
 
 
+_ENDS = r"\b(\d{1,3})\s*(?:\([^)]*\)\s*)?(?:-|–|to|bis|a|à)\s*(\d{1,3})\b(?![-/.]\d)"
 _TOLD_SCALE = re.compile(
     r"\b(?:scales?|scor\w+|rat(?:ed|ing|ings)|likert|marks?|points?|skala|punkte?|noten?|bewert\w+|echelle|notee?s?|escala|puntua\w+|notas?)\b"
-    r"[^\d]{0,30}?\b(\d{1,3})\s*(?:-|–|to|bis|a|à)\s*(\d{1,3})\b(?![-/.]\d)",
+    rf"[^\d]{{0,30}}?{_ENDS}",
     re.IGNORECASE,
 )
 
 
-def told_scale(lines: Iterable[str]) -> tuple[int, int] | None:
+def told_scale(lines: Iterable[str], form: re.Pattern[str] = _TOLD_SCALE) -> tuple[int, int] | None:
     """The one scale that lines beside a table tell, as `Scale: 1-4` or `1 = poor, 4 = good` does."""
     scales = set()
     for line in lines:
@@ -207,14 +208,17 @@ def told_scale(lines: Iterable[str]) -> tuple[int, int] | None:
             else line
         )
         ends = [int(number) for number in re.findall(r"\b(\d{1,3})\s*=\s*[^\W\d]", line)]
-        ends = (
-            ends
-            if len(set(ends)) > 1
-            else [int(end) for match in _TOLD_SCALE.findall(plain) for end in match]
-        )
+        ends = ends if len(set(ends)) > 1 else [int(end) for match in form.findall(plain) for end in match]
         if ends and min(ends) < max(ends) <= _MOST_PERCENT:
             scales.add((min(ends), max(ends)))
     return scales.pop() if len(scales) == 1 else None
+
+
+def scale_told_of(column: str, lines: Iterable[str]) -> tuple[int, int] | None:
+    """The one scale that lines beside a table tell of a column by its name or a part of it, as `clear: 1 (not at all) to 7 (very)`."""
+    heads = {line: plain_name(re.split(r"[:=(\d]", line, maxsplit=1)[0]) for line in lines}
+    words = f" {plain_name(column)} "
+    return told_scale((line for line, head in heads.items() if head and f" {head} " in words), re.compile(_ENDS))  # fmt: skip
 
 
 def legend_scale(beside: Iterable[Sequence[str]]) -> tuple[int, int] | None:

@@ -305,9 +305,10 @@ def test_merged_cells_are_those_of_the_row_above_where_only_ratings_stand() -> N
         (["accurate_r1 (1-5)", "accurate_r2 (1-5)"], {"r1": "accurate (1-5)", "r2": "accurate (1-5)"}),
         (["Dr Lee", "Dr Roy", "Mean"], {"Dr Lee": OVERALL, "Dr Roy": OVERALL}),
         (["accurate - ana", "accurate - ben", "accurate - mean"], {"ana": "accurate", "ben": "accurate"}),
-        # No two persons, no whole grid, or it cannot be told.
+        (["ana: accurate", "ana: safe", "ben: accurate"], {"ana": "safe", "ben": "accurate"}),
+        (["Dr. Lee: x", "Dr. Roy: x", "Dr. Lee: y"], {"Dr. Lee": "y", "Dr. Roy": "x"}),
+        # No two persons, or it cannot be told.
         (["ana: accurate", "ana: safe"], {}),
-        (["ana: accurate", "ana: safe", "ben: accurate"], {}),
         (["ana_x", "ana_y", "ben_x", "ben_y"], {}),
         (["accurate", "safe: for patients"], {}),
         (["accurate - clear", "accurate - safe"], {}),
