@@ -23,17 +23,20 @@ _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
     (re.compile(r"([^:]+):([^:]+)"), 0),
     (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
     (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
+    (re.compile(r"([^/]+)/([^/]+)"), None),
+    (re.compile(r"([^,;]+)[,;] *([^,;]+)"), None),
     (re.compile(r"(.+)['’]s +(.+)"), 0),
     (re.compile(r"(.+) +(?:by|von|par|por) +(.+)"), 1),
     (re.compile(r"([^_.]+)[_.]([^_.\s][^_.]*)"), None),
     (re.compile(r"(.+?) +((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+)"), 1),
     (re.compile(r"((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+) +(.+)"), 0),
     (re.compile(r"(.+) ((?:[A-Z]\. ?){2,3})"), 1),
+    (re.compile(r"([A-Z]?[a-z]+)([A-Z][a-z]+)"), None),
 )
 """How a column's name may hold a person and an attribute, and which part is the person where the words do not tell."""
 _NUMBERED = (
-    re.compile(r"(.+)[ _.-]+([^\W\d_]+[ _.-]?\d+)"),
-    re.compile(r"([^\W\d_]+[ _.-]?\d+)[ _.-]+(.+)"),
+    re.compile(r"(.+)[ _.-]+([^\W\d_]+[ _.-]?(?:\d+|[A-Za-z]))"),
+    re.compile(r"([^\W\d_]+[ _.-]?(?:\d+|[A-Za-z]))[ _.-]+(.+)"),
 )
 """How a numbered rater may stand behind or before an attribute of several words."""
 _PERSON = re.compile(
@@ -49,6 +52,10 @@ _NOUN = re.compile(
 _ADJECTIVE = re.compile(r"(ing|al|ful|ous|ive|able|ible|ic|ant|ent|ate|ed|lich|ig|isch)$")
 _NAME = re.compile(r"[^\W\d_]+|[A-Z]\. ?[^\W\d_]+|[A-Z][^\W\d_]+ [A-Z][^\W\d_]+")
 """A word that may be a person's name, with the initial or the first name before it."""
+_ITEM = re.compile(
+    r"..?|items?|questions?|fragen?|preguntas?|perguntas?|criteri\w+|kriteri\w+|criteres?|aspe[ck]ts?|aspectos?|dimension\w*|kategorie|categor\w+|v\w+"
+)
+"""Heads of numbered attributes: `Q1`, `Item 2`."""
 _TWO_WORDS = re.compile(r"(.+) (\S+)")
 OVERALL = "overall quality"
 """What is scored where columns are named by people alone."""
@@ -125,11 +132,8 @@ def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
         known = any(QUALITY.search(name) or _NOUN.search(name) for name in plain)
         return {} if known or all(map(_ADJECTIVE.search, plain)) else {name: (name, "") for name in names}
     numbered = _parts(names, re.compile(r"(.*[^\d\s_.-])[ _.-]?(\d{1,2})"))
-    return (
-        numbered
-        if _is_grid(numbered) and all(QUALITY.search(plain_name(head)) for head, _ in numbered.values())
-        else {}
-    )
+    heads = {plain_name(head) for head, _ in numbered.values()}
+    return numbered if _is_grid(numbered) and not any(_ITEM.fullmatch(head) for head in heads) else {}
 
 
 def _parts(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str]]:
@@ -158,7 +162,7 @@ def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int
     rated = [any(map(QUALITY.search, map(plain_name, side))) for side in sides]
     if all(rated):
         rated = [all(map(QUALITY.search, map(plain_name, side))) for side in sides]
-        if rated[0] == rated[1]:
+        if rated[0] == rated[1] or min(heads, tails) == 1:
             return None
     person = (1 if rated[0] else 0) if rated[0] != rated[1] else usual if is_whole else None
     if person is None and min(map(len, sides)) == 1 and not any(rated):

@@ -43,7 +43,7 @@ COUNTED = re.compile(
 )
 """Small numbers that nobody gave as a score."""
 MEASURED = re.compile(
-    r"\b(bleu|sacrebleu|rouge\w*|bert ?score|meteor|chrf|bleurt|comet|wer|cer|perplexity|cosine|logprobs?|probability|latency|cost|temperature)\b"
+    r"\b(bleu|sacrebleu|rouge\w*|bert ?score|meteor|chrf|bleurt|comet|wer|cer|perplexity|cosine|logprobs?|probability|latency|cost|temperature|flesch|kincaid)\b"
 )
 """What a program measured."""
 AGGREGATE = re.compile(
@@ -113,7 +113,9 @@ def _limits(column: str, cells: Sequence[str], *, rated: bool = False) -> tuple[
     large = [cell for cell in cells if score_of(cell) is None and score_of(cell, _MOST_PERCENT) is not None]
     if ends := noted_scale(column):
         return ends[1], min(0, ends[0])
-    is_quality = rated or QUALITY.search(plain_name(column)) is not None
+    # People give percentages in fives; programs do not.
+    rounded = all(cell.endswith("%") and score_of(cell, _MOST_PERCENT) % 5 == 0 for cell in large)  # type: ignore[operator]
+    is_quality = rated or rounded or QUALITY.search(plain_name(column)) is not None
     return (_MOST_PERCENT if is_quality and len(large) > max(1, len(cells) // 4) else _MOST_SCORE), 0
 
 
