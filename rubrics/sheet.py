@@ -46,6 +46,7 @@ from .sheet_table import (
     rows_by_attribute,
     rows_by_person,
     sheet_table,
+    subject_of,
 )
 
 Ask = Callable[[str, Sequence[str]], str]
@@ -116,6 +117,15 @@ def read_sheet(
     for name in scores_by_column:
         if (odd := odd_score(name, scores_by_column)) is not None:
             _settle_odd(sheet, name, odd, numbered, ask)
+    if (
+        len(columns.of("rating")) > 1
+        and columns.one("rater") is None
+        and subject_of(rows, columns) is not None
+    ):
+        rows, columns = rows_by_person(
+            rows, columns, {name: (name, OVERALL) for name in columns.of("rating")}
+        )
+        say(f"each column of scores is read as one rater's: {', '.join(scores_by_column)}")
     if (by_attribute := rows_by_attribute(rows, columns)) is not None:
         rows, columns = by_attribute
         say(

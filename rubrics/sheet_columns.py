@@ -363,6 +363,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             return False
         filled = list(filter(None, cells))
         is_marked = len(set(filled)) > 1 and _MARKS.fullmatch(" ".join(filled)) is not None
+        is_marked = is_marked and not (columns.of("rating") and filled[0][0].isalpha())
         is_behind = output is not None and names.index(column) > names.index(output)
         is_slider = (
             not COUNTED.search(name) and is_scores(f"{column} score", cells) and not is_scores(column, cells)

@@ -14,6 +14,7 @@ strongly disagree | disagree, somewhat disagree | ~neutral, neither, neither agr
 strongly disagree | disagree | somewhat disagree, slightly disagree | ~neutral, neither, neither agree nor disagree | somewhat agree, slightly agree | agree | strongly agree
 disagree | ~neutral, neither | agree
 poor, bad | fair, ok, okay, average, acceptable | good | excellent
+poor, bad | fair, ok, okay, average, acceptable | good | very good
 poor, bad | fair, ok, okay, average, acceptable | good | very good | excellent
 very poor, very bad, terrible | poor, bad | ~fair, ok, okay, average, acceptable, neutral | good | very good, excellent
 poor, bad | fair, ok, okay, average, acceptable, medium | good
@@ -28,6 +29,7 @@ stimme gar nicht zu, stimme uberhaupt nicht zu | stimme eher nicht zu, stimme ni
 stimme nicht zu | stimme eher nicht zu | ~neutral, weder noch, teils teils | stimme eher zu | stimme zu
 trifft nicht zu, trifft gar nicht zu, trifft uberhaupt nicht zu | trifft eher nicht zu | ~neutral, weder noch, teils teils | trifft eher zu | trifft zu, trifft voll zu, trifft vollig zu, trifft voll und ganz zu
 sehr schlecht | schlecht | ~mittel, mittelmassig, durchschnittlich, neutral, teils teils | gut | sehr gut
+schlecht | mittel, mittelmassig | gut | sehr gut
 schlecht | mittel, mittelmassig | gut
 mangelhaft | ausreichend | befriedigend | gut | sehr gut
 ungenugend | mangelhaft | ausreichend | befriedigend | gut | sehr gut

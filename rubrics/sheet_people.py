@@ -53,7 +53,7 @@ _ADJECTIVE = re.compile(r"(ing|al|ful|ous|ive|able|ible|ic|ant|ent|ate|ed|lich|i
 _NAME = re.compile(r"[^\W\d_]+|[A-Z]\. ?[^\W\d_]+|[A-Z][^\W\d_]+ [A-Z][^\W\d_]+")
 """A word that may be a person's name, with the initial or the first name before it."""
 _ITEM = re.compile(
-    r"..?|items?|questions?|fragen?|preguntas?|perguntas?|criteri\w+|kriteri\w+|criteres?|aspe[ck]ts?|aspectos?|dimension\w*|kategorie|categor\w+|v\w+"
+    r"[qfikc]|items?|questions?|fragen?|preguntas?|perguntas?|criteri\w+|kriteri\w+|criteres?|aspe[ck]ts?|aspectos?|dimension\w*|kategorie|categor\w+|v\w+"
 )
 """Heads of numbered attributes: `Q1`, `Item 2`."""
 _TWO_WORDS = re.compile(r"(.+) (\S+)")
@@ -97,7 +97,7 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
         if (
             _is_grid(words)
             and min(map(len, sides)) > 1
-            and all(rated[subject])
+            and any(rated[subject])
             and not any(rated[person])
             and not numbered
         ):
@@ -160,6 +160,13 @@ def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int
     if named[0] != named[1]:
         return 0 if named[0] else 1
     rated = [any(map(QUALITY.search, map(plain_name, side))) for side in sides]
+    if not any(rated) and usual is None and min(heads, tails) > 1:
+        rated = [
+            any(_NOUN.search(plain_name(part)) or _ADJECTIVE.search(plain_name(part)) for part in side)
+            for side in sides
+        ]
+        if all(rated):
+            return None
     if all(rated):
         rated = [all(map(QUALITY.search, map(plain_name, side))) for side in sides]
         if rated[0] == rated[1] or min(heads, tails) == 1:
@@ -190,4 +197,9 @@ def _is_surname(word: str) -> bool:
 
 def _is_person(part: str) -> bool:
     plain = plain_name(part)
-    return "@" in part or bool(_PERSON.search(plain) or _NUMBERED_PERSON.fullmatch(plain))
+    short = re.fullmatch(r"([a-z]{2,4}) ?\d+", plain)
+    return (
+        "@" in part
+        or bool(_PERSON.search(plain) or _NUMBERED_PERSON.fullmatch(plain))
+        or (short is not None and any(name.startswith(short[1]) for name in RATER_NAMES.split("|")))
+    )

@@ -194,8 +194,8 @@ def _open_end(column: str, cells: Sequence[str], scale: Bounds) -> float:
 
 _ENDS = r"\b(\d{1,3})\s*(?:\([^)]*\)\s*)?(?:-|–|to|bis|a|à)\s*(\d{1,3})\b(?![-/.]\d)"
 _TOLD_SCALE = re.compile(
-    r"\b(?:scales?|scor\w+|rat(?:ed|ing|ings)|likert|marks?|points?|skala|punkte?|noten?|bewert\w+|echelle|notee?s?|escala|puntua\w+|notas?)\b"
-    rf"[^\d]{{0,30}}?{_ENDS}",
+    r"\b(?:scales?|scor\w+|rat(?:e|ed|ing|ings)|likert|marks?|points?|skala|punkte?|noten?|bewert\w+|echelle|notee?s?|not(?:er|ez)|evalu\w+|escala|puntu\w+|calific\w+|avali\w+|pontu\w+|notas?)\b"
+    rf"[^\d]{{0,60}}?{_ENDS}",
     re.IGNORECASE,
 )
 

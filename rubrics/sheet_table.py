@@ -65,11 +65,12 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
         names, body = _joined_header(names, body[0][1]), body[1:]
         notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")
     if (side := _side_table(names, body)) is not None:
-        lines = [list(filter(None, cells[side:])) for cells in (names, *(cells for _, cells in body))]
-        beside += filter(None, lines)
-        notes.append(
-            f"what stands to the right of an empty column is left out: {' '.join(max(lines, key=len))[:60]}"
-        )
+        beside += [
+            words
+            for cells in (names, *(cells for _, cells in body))
+            if (words := [cell for cell in cells[side:] if cell])
+        ]
+        notes.append(f"what stands to the right of an empty column is left out: {' '.join(beside[-1])[:60]}")
         names, body = names[:side], [(line, cells[:side]) for line, cells in body]
         width = side
     named = max(place for place, name in enumerate(names) if name) + 1
@@ -209,12 +210,17 @@ def rows_by_person(
     return unpivoted, SheetColumns(roles)
 
 
+def subject_of(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> str | None:
+    """The column that says what each row's scores are of."""
+    kept = columns.of("kept")
+    return attribute_column(kept, {name: [row.get(name, "") for row in rows] for name in kept})
+
+
 def rows_by_attribute(
     rows: Sequence[Mapping[str, str]], columns: SheetColumns
 ) -> tuple[list[dict[str, str]], SheetColumns] | None:
     """One row a case and person, with a column for each attribute, of rows that name what their one score is of; else None."""
-    kept, scores = columns.of("kept"), columns.of("rating")
-    subject = attribute_column(kept, {name: [row.get(name, "") for row in rows] for name in kept})
+    subject, scores = subject_of(rows, columns), columns.of("rating")
     if subject is None or len(scores) != 1:
         return None
     (score,) = scores

@@ -14,7 +14,7 @@ _NOUNS: Mapping[_Kind, str] = {
     "output": "output|outputs|hyp|pred|prediction|summary|summaries|answer|answers|response|reply|completion|candidate|draft|translation|paraphrase|rewrite|simplification|"
     "suggestion|hypothesis|synopsis|tldr|answered|replied|said|zusammenfassung|kurzfassung|antwort|ausgabe|entwurf|ubersetzung|resume|synthese|reponse|sortie|"
     "traduction|resumen|sintesis|respuesta|salida|traduccion|resumo|sintese|resposta|saida|traducao",
-    "source": "source|sources|src|transcript|conversation|document|context|input|original|chart|passage|article|dialogue|dialog|findings|code|snippet|diff|"
+    "source": "source|data|daten|donnees|datos|dados|sources|src|transcript|conversation|document|context|input|original|chart|passage|article|dialogue|dialog|findings|code|snippet|diff|"
     "quelle|vorlage|transkript|gesprach|dokument|artikel|protokoll|compte rendu|transcription|fuente|transcripcion|conversacion|dialogo|documento|articulo|"
     "fonte|transcricao|artigo|partida|depart",
     "question": "question|questions|prompt|query|task|instruction|instructions|request|asked|ask|inquiry|enquiry|frage|aufgabe|anfrage|consigne|demande|"
@@ -117,7 +117,12 @@ def _kinds(
     kinds = {
         name: text_kind(name)
         for name in cells
-        if name not in scored and (are_texts(cells[name]) or _names_short_texts(name, cells[name]))
+        if name not in scored
+        and (
+            are_texts(cells[name])
+            or _names_short_texts(name, cells[name])
+            or (text_kind(name) and _are_phrases(cells[name]))
+        )
     }
     order = list(cells)
     first_score = min((order.index(name) for name in scored if name in order), default=len(order))
@@ -125,7 +130,8 @@ def _kinds(
         kinds |= {
             name: "comment"
             for name, kind in kinds.items()
-            if order.index(name) > first_score and kind in (None, "either")
+            if order.index(name) > first_score
+            and (kind in (None, "either") or _COMMENT.search(plain_name(name)))
         }
     others = [name for name, kind in kinds.items() if kind != "comment"]
     judged = [name for name in others if kinds[name] not in ("source", "question", "reference")]
@@ -165,7 +171,9 @@ def text_kind(column: str) -> _Kind | None:
     """What a column of texts holds by its name; None where that does not tell. Of `Summary of the talk` or `Source (EN)` the first part tells."""
     whole = plain_name(column)
     head = _HEAD.split(plain_name(column.partition("(")[0]) or whole)[0]
-    if _COMMENT.search(whole) and not (_MADE.search(head) or _BY_SYSTEM.search(whole)):
+    if _COMMENT.search(whole) and not (
+        _MADE.search(head) or _BY_SYSTEM.search(whole) or _USERS.search(whole)
+    ):
         return "comment"
     if _KNOWN_GOOD.search(whole):
         return "reference"
@@ -203,6 +211,13 @@ def _names_short_texts(column: str, cells: Sequence[str]) -> bool:
     name = plain_name(column)
     is_noun = name in _NOUN_KINDS or name in ("ai summary", "model output", "generated text", "source text")
     return is_noun and any(cells) and (name in _NEVER_KEYS or not is_code(cells))
+
+
+def _are_phrases(cells: Sequence[str]) -> bool:
+    """Whether cells are of three words and more, on average, and hardly recur."""
+    texts = [cell for cell in cells if cell]
+    words = sum(len(text.split()) for text in texts)
+    return words >= 3 * len(texts) and 3 < len(set(texts)) >= len(texts) / 6
 
 
 def _asks(cells: Sequence[str]) -> bool:
