@@ -65,11 +65,8 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
         names, body = _joined_header(names, body[0][1]), body[1:]
         notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")
     if (side := _side_table(names, body)) is not None:
-        beside += [
-            words
-            for cells in (names, *(cells for _, cells in body))
-            if (words := [cell for cell in cells[side:] if cell])
-        ]
+        lines = [names[side:], *(cells[side:] for _, cells in body)]
+        beside += [[cell for cell in line if cell] for line in lines if any(line)]
         notes.append(f"what stands to the right of an empty column is left out: {' '.join(beside[-1])[:60]}")
         names, body = names[:side], [(line, cells[:side]) for line, cells in body]
         width = side
