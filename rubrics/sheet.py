@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from .sheet_columns import (
     ROLES,
     Role,
     SheetColumns,
-    attribute_column,
     attribute_names,
     competing_texts,
     guess_columns,
@@ -102,10 +101,10 @@ def read_sheet(
         if column not in columns.roles:
             raise VenireError(f"{sheet}: no column named {column!r}", remedy=nearest(column, names))
         columns = columns.with_role(column, role)  # type: ignore[arg-type]
+    doubts = _Doubts(sheet, rows, named, ask, say)
     if not ratings_only or columns.one("id") is None:
-        columns = _settle_texts(sheet, columns, rows, named, ask, say)
-    columns = _settle_words(sheet, columns, rows, named, ask, say)
-    columns = _settle_raters(sheet, columns, rows, named, ask)
+        columns = doubts.settle_texts(columns)
+    columns = doubts.settle_raters(doubts.settle_words(columns))
     if carried := carry_merged(rows, columns):
         say(
             f"rows without an id and a text are read as further ratings of the case above them ({count_words(carried, 'row')})"
@@ -116,7 +115,7 @@ def read_sheet(
     scores_by_column = {name: [row.get(name, "") for row in rows] for name in columns.of("rating")}
     for name in scores_by_column:
         if (odd := odd_score(name, scores_by_column)) is not None:
-            _settle_odd(sheet, name, odd, numbered, ask)
+            doubts.settle_odd_score(name, odd, numbered)
     if (
         len(columns.of("rating")) > 1
         and columns.one("rater") is None
@@ -140,7 +139,7 @@ def read_sheet(
     for name, others in ids_by_text(rows, columns).items():
         say(f"several texts have the id {name!r}; the others are read as {', '.join(map(repr, others))}")
     ratings = columns.of("rating") if columns.one("rater") is None else ()
-    if scores := scores_by_person(ratings) or _settle_people(sheet, ratings, named, ask):
+    if scores := scores_by_person(ratings) or doubts.settle_people(ratings):
         people, subjects = (
             ", ".join(dict.fromkeys(pair[side] for pair in scores.values())) for side in (0, 1)
         )
@@ -266,97 +265,131 @@ def _cell_text(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
-def _settle_texts(
-    sheet: Path,
-    columns: SheetColumns,
-    rows: Sequence[Mapping[str, str]],
-    named: Sequence[str],
-    ask: Ask | None,
-    say: Say,
-) -> SheetColumns:
-    """The columns with one text that is judged and a role for every other; what only a place tells is said."""
-    if not any(pair.startswith("output=") for pair in named) and (texts := competing_texts(columns, rows)):
-        if ask is None:
-            raise VenireError(
-                f"{sheet}: the text to judge could be in the column {' or '.join(map(repr, texts))}",
+@dataclass(frozen=True, slots=True)
+class _Doubts:
+    """What a sheet does not tell: asked of a person, where there is one, unless the command line names it; else the sheet is refused."""
+
+    sheet: Path
+    rows: Sequence[Mapping[str, str]]
+    named: Sequence[str]
+    ask: Ask | None
+    say: Say
+
+    def settle_texts(self, columns: SheetColumns) -> SheetColumns:
+        """The columns with one text that is judged and a role for every other; what only a place tells is said."""
+        texts = competing_texts(columns, self.rows)
+        if texts and not any(pair.startswith("output=") for pair in self.named):
+            error = VenireError(
+                f"{self.sheet}: the text to judge could be in the column {' or '.join(map(repr, texts))}",
                 remedy=f"say which: --column output={texts[0]!r}",
             )
-        columns = columns.with_role(ask("Which column holds the text to judge?", texts), "output")
-    for text in unplaced_texts(columns, rows):
-        if f"kept={text}" in named:
-            continue
-        if ask is None:
-            raise VenireError(
-                f"{sheet}: the column {text!r} could be the source, which jurors see, or something that they must not see",
+            text = self._answer("Which column holds the text to judge?", texts, error)
+            columns = columns.with_role(text, "output")
+        for text in unplaced_texts(columns, self.rows):
+            error = VenireError(
+                f"{self.sheet}: the column {text!r} could be the source, which jurors see, or something that they must not see",
                 remedy=f"say which: --column source={text!r} or --column kept={text!r}",
             )
-        columns = _ask_role(columns, text, ("source", "reference", "question", "kept"), ask)
-    for text in texts_by_place(columns, rows):
-        if f"{columns.roles[text]}={text}" not in named:
-            say(
-                f"{text!r} stands before the judged text and is taken as its {columns.roles[text]}, which jurors see; if they must not, "
-                f"give --column kept={text!r}"
-            )
-    return columns
+            columns = self._with_role(columns, text, ("source", "reference", "question", "kept"), error)
+        for text in texts_by_place(columns, self.rows):
+            if f"{columns.roles[text]}={text}" not in self.named:
+                self.say(
+                    f"{text!r} stands before the judged text and is taken as its {columns.roles[text]}, which jurors see; if they must not, "
+                    f"give --column kept={text!r}"
+                )
+        return columns
 
-
-def _ask_role(columns: SheetColumns, column: str, roles: Sequence[Role], ask: Ask) -> SheetColumns:
-    return columns.with_role(column, ask(f"What does the column {column!r} hold?", roles))  # type: ignore[arg-type]
-
-
-def _settle_words(
-    sheet: Path,
-    columns: SheetColumns,
-    rows: Sequence[Mapping[str, str]],
-    named: Sequence[str],
-    ask: Ask | None,
-    say: Say,
-) -> SheetColumns:
-    """The columns, where none holds scores that nobody was told of: words that may be scores are asked about, others refused."""
-    for name in columns.of("kept"):
-        if is_form_status(name, cells := [row.get(name, "") for row in rows]) and any(cells):
-            say(
-                f"the column {name!r} is read as REDCap's status of a form, not as scores; if it holds scores, give --column rating={name!r}"
-            )
-    for name in yes_no_answers(columns, rows):
-        if f"kept={name}" in named:
-            continue
-        if ask is None:
-            raise VenireError(
-                f"{sheet}: the yes and no in {name!r} may be people's scores of the text, or a fact about the case",
+    def settle_words(self, columns: SheetColumns) -> SheetColumns:
+        """The columns, where none holds scores that nobody was told of: words that may be scores are asked about, others refused."""
+        for name in columns.of("kept"):
+            if is_form_status(name, cells := [row.get(name, "") for row in self.rows]) and any(cells):
+                self.say(
+                    f"the column {name!r} is read as REDCap's status of a form, not as scores; if it holds scores, give --column rating={name!r}"
+                )
+        for name in yes_no_answers(columns, self.rows):
+            error = VenireError(
+                f"{self.sheet}: the yes and no in {name!r} may be people's scores of the text, or a fact about the case",
                 remedy=f"say which: --column rating={name!r} or --column kept={name!r}",
             )
-        if ask(f"Are the yes and no in {name!r} people's scores of the text?", ("yes", "no")) == "yes":
-            columns = columns.with_role(name, "rating")
-    for name in unread_scores(columns, rows):
-        if f"kept={name}" not in named:
-            raise InvalidFile(
-                f"{sheet}: the column {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
-                remedy=f"write numbers such as 4; if the column does not hold scores, give --column kept={name!r}",
-            )
-    return columns
+            question = f"Are the yes and no in {name!r} people's scores of the text?"
+            if f"kept={name}" not in self.named and self._answer(question, ("yes", "no"), error) == "yes":
+                columns = columns.with_role(name, "rating")
+        for name in unread_scores(columns, self.rows):
+            if f"kept={name}" not in self.named:
+                raise InvalidFile(
+                    f"{self.sheet}: the column {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
+                    remedy=f"write numbers such as 4; if the column does not hold scores, give --column kept={name!r}",
+                )
+        return columns
 
-
-def _settle_raters(
-    sheet: Path,
-    columns: SheetColumns,
-    rows: Sequence[Mapping[str, str]],
-    named: Sequence[str],
-    ask: Ask | None,
-) -> SheetColumns:
-    """The columns with a role for each that may name who rated."""
-    kept = columns.of("kept")
-    subject = attribute_column(kept, {name: [row.get(name, "") for row in rows] for name in kept})
-    for name in unplaced_people(columns, rows):
-        if f"kept={name}" in named or name == subject:
-            continue
-        if ask is None:
-            raise VenireError(
-                f"{sheet}: {name!r} may name the people who rated, or something else",
+    def settle_raters(self, columns: SheetColumns) -> SheetColumns:
+        """The columns with a role for each that may name who rated."""
+        subject = subject_of(self.rows, columns)
+        for name in unplaced_people(columns, self.rows):
+            error = VenireError(
+                f"{self.sheet}: {name!r} may name the people who rated, or something else",
                 remedy=f"say which: --column rater={name!r}, --column system={name!r}, --column group={name!r} or --column kept={name!r}",
             )
-        columns = _ask_role(columns, name, ("rater", "system", "group", "kept"), ask)
-    return columns
+            if name != subject:
+                columns = self._with_role(columns, name, ("rater", "system", "group", "kept"), error)
+        return columns
+
+    def settle_odd_score(self, column: str, odd: str, rows: Sequence[tuple[int, dict[str, str]]]) -> None:
+        """Blanks a score that alone widens a column's scale, if the person says that it is none."""
+        cells = [(line, row) for line, row in rows if row.get(column) == odd]
+        others = [float(row[column]) for _, row in rows if row.get(column) not in ("", odd, None)]
+        problem = f"line {cells[0][0]}, column {column!r}: {odd} is far from the other scores, which are {min(others):g} to {max(others):g}"
+        ends = (
+            f"{min(0, int(float(odd)))}-{max(10, int(float(odd)))}"
+            if float(odd) > 1
+            else f"{odd}-{max(others):g}"
+        )
+        error = VenireError(
+            f"{self.sheet}: {problem}",
+            remedy=f"leave the cell empty if it holds no score; if it does, give the scale: --scale {column!r}={ends}",
+        )
+        if self._answer(f"{problem}. Is {odd} a score?", ("yes", "no"), error) == "no":
+            for _, row in cells:
+                row[column] = ""
+
+    def settle_people(self, ratings: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """By column, whose scores it holds and of what, where that has to be asked; empty where they are nobody's by name."""
+        parts = unclear_persons(ratings)
+        if not parts or any(
+            f"rating={name}" in self.named or f"rating={without_scale(name)}" in self.named for name in parts
+        ):
+            return {}
+        first, shown = next(iter(parts)), ", ".join(map(repr, list(parts)[:4]))
+        if not any(second for _, second in parts.values()):
+            problem = f"are {shown} people who rated, or attributes?"
+            error = VenireError(
+                f"{self.sheet}: {problem}",
+                remedy=f"name the columns of people as '{first}: ATTRIBUTE'; for attributes, give --column rating={first!r}",
+            )
+            is_people = self._answer(problem.capitalize(), ("people", "attributes"), error) == "people"
+            return {name: (name, OVERALL) for name in parts} if is_people else {}
+        error = VenireError(
+            f"{self.sheet}: which part of the column names {shown} is the rater's name, and which the attribute?",
+            remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={first!r}",
+        )
+        question = f"Which part of the column names {shown} is the rater's name?"
+        side = self._answer(question, ("first", "second", "neither"), error)
+        if side == "neither":
+            return {}
+        return {name: pair if side == "first" else (pair[1], pair[0]) for name, pair in parts.items()}
+
+    def _answer(self, question: str, choices: Sequence[str], error: VenireError) -> str:
+        if self.ask is None:
+            raise error
+        return self.ask(question, choices)
+
+    def _with_role(
+        self, columns: SheetColumns, column: str, roles: Sequence[Role], error: VenireError
+    ) -> SheetColumns:
+        if f"kept={column}" in self.named:
+            return columns
+        role = self._answer(f"What does the column {column!r} hold?", roles, error)
+        return columns.with_role(column, role)  # type: ignore[arg-type]
 
 
 def _with_scales(
@@ -400,55 +433,3 @@ def _with_scales(
         rows,
         {name: f"{without_scale(name)} ({low}-{high})" for name, (low, high) in ends_by_column.items()},
     )
-
-
-def _settle_odd(
-    sheet: Path, column: str, odd: str, rows: Sequence[tuple[int, dict[str, str]]], ask: Ask | None
-) -> None:
-    """Blanks a score that alone widens a column's scale, if the person says that it is none."""
-    cells = [(line, row) for line, row in rows if row.get(column) == odd]
-    others = [float(row[column]) for _, row in rows if row.get(column) not in ("", odd, None)]
-    problem = f"line {cells[0][0]}, column {column!r}: {odd} is far from the other scores, which are {min(others):g} to {max(others):g}"
-    if ask is None:
-        ends = (
-            f"{min(0, int(float(odd)))}-{max(10, int(float(odd)))}"
-            if float(odd) > 1
-            else f"{odd}-{max(others):g}"
-        )
-        raise VenireError(
-            f"{sheet}: {problem}",
-            remedy=f"leave the cell empty if it holds no score; if it does, give the scale: --scale {column!r}={ends}",
-        )
-    if ask(f"{problem}. Is {odd} a score?", ("yes", "no")) == "no":
-        for _, row in cells:
-            row[column] = ""
-
-
-def _settle_people(
-    sheet: Path, ratings: Sequence[str], named: Sequence[str], ask: Ask | None
-) -> dict[str, tuple[str, str]]:
-    """By column, whose scores it holds and of what, where that has to be asked; empty where they are nobody's by name."""
-    parts = unclear_persons(ratings)
-    if not parts or any(
-        f"rating={without_scale(name)}" in named or f"rating={name}" in named for name in parts
-    ):
-        return {}
-    first, shown = next(iter(parts)), ", ".join(map(repr, list(parts)[:4]))
-    if not any(second for _, second in parts.values()):
-        problem = f"are {shown} people who rated, or attributes?"
-        if ask is None:
-            raise VenireError(
-                f"{sheet}: {problem}",
-                remedy=f"name the columns of people as '{first}: ATTRIBUTE'; for attributes, give --column rating={first!r}",
-            )
-        is_people = ask(problem.capitalize(), ("people", "attributes")) == "people"
-        return {name: (name, OVERALL) for name in parts} if is_people else {}
-    if ask is None:
-        raise VenireError(
-            f"{sheet}: which part of the column names {shown} is the rater's name, and which the attribute?",
-            remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={first!r}",
-        )
-    side = ask(f"Which part of the column names {shown} is the rater's name?", ("first", "second", "neither"))
-    if side == "neither":
-        return {}
-    return {name: pair if side == "first" else (pair[1], pair[0]) for name, pair in parts.items()}

@@ -109,7 +109,7 @@ def read_marks(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     """Makes numbers of the scores that are none yet, under columns that have nothing else; by column, its name with the scale."""
     columns = dict.fromkeys(name for row in rows for name in row)
     cells = {name: [row.get(name, "").strip() for row in rows] for name in columns}
-    read = [*_words(cells), *_signed(cells), *_stars(cells), *_fractions(cells)]
+    read = [*_words(cells), *_signed_steps(cells), *_stars(cells), *_fractions(cells)]
     for name, numbers, _ in read:
         for row in rows:
             cell = row.get(name, "").strip()
@@ -184,7 +184,7 @@ def _all(words: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*words)
 
 
-def _signed(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
+def _signed_steps(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
     """Columns of small whole numbers on both sides of zero, and those of such numbers beside them; one below zero alone may be a code."""
     steps = {
         name: {mark: int(mark.replace("−", "-")) for mark in marks}
