@@ -86,9 +86,9 @@ def test_half_a_step_away_is_support_and_more_is_dissent() -> None:
 
 def test_below_a_quorum_it_is_hung_and_says_who_is_missing_and_why() -> None:
     found = counted(
-        [cast("a", {"accurate": 4}), abstained("b", "accurate"), abstained("c", "risk")],
-        [cast("c", {"risk": 2}, round=2, abstained=("accurate",))],
-    )["accurate"]
+        [cast("a", {"accurate": 4}), abstained("b", "accurate"), abstained("c", "accurate")],
+        [cast("c", {"risk": 2}, round=2, abstained=("accurate",)), abstained("b", "risk", round=2, reason="refused")],
+    )["accurate"]  # fmt: skip
 
     assert (found.status, found.value, found.support, found.method, found.votes) == (
         "hung",

@@ -21,11 +21,13 @@ from venire.rubrics.sheet_people import OVERALL, scores_by_person, unclear_perso
 from venire.rubrics.sheet_scores import (
     Bounds,
     clear_stray_scores,
+    doubtful_scales,
     is_form_status,
     is_scores,
     noted_scale,
     odd_score,
     scale_bounds,
+    scales_of,
     score_of,
     without_aggregates,
     without_scale,
@@ -102,6 +104,33 @@ def test_the_scale_of_a_column_is_as_it_says_or_the_smallest_usual_one(
     column: str, cells: list[str], bounds: tuple[int, int, bool]
 ) -> None:
     assert scale_bounds(column, cells) == Bounds(*bounds)
+
+
+@pytest.mark.parametrize(
+    ("columns", "last"),
+    [
+        ({"a": ["1", "7"], "x": ["2", "4"]}, (1, 7)),
+        ({"a": ["1", "5"], "b": ["1", "7"], "x": ["2", "4"]}, (1, 5)),
+        ({"a": ["1", "5"], "b": ["1", "7"], "x": ["2", "6"]}, (1, 7)),
+        ({"a": ["1", "5"], "x (1-7)": ["2", "3"]}, (1, 7)),
+        ({"a": ["1", "7"], "x": ["2", "5"]}, (1, 5)),
+        ({"a": ["0", "3"], "x": ["2", "4"]}, (1, 5)),
+        ({"a": ["1", "7"], "x": ["0.5", "3.5"]}, (0, 4)),
+        ({"a": ["20", "90"], "x": ["2", "4"]}, (1, 5)),
+    ],
+)
+def test_only_a_scale_that_nothing_states_or_reaches_is_taken_from_another_column(
+    columns: dict[str, list[str]], last: tuple[int, int]
+) -> None:
+    *_, found = scales_of(columns).values()
+
+    assert found == Bounds(*last)
+
+
+def test_a_scale_is_doubtful_where_no_column_states_or_reaches_its_end() -> None:
+    assert doubtful_scales({"a": ["2", "4"], "b": ["3", ""]}) == [(("a", "b"), Bounds(1, 5), 4.0)]
+    assert doubtful_scales({"a": ["2", "4"], "b": ["3", "5"]}) == []
+    assert doubtful_scales({"a (1-5)": ["2", "4"]}) == []
 
 
 @pytest.mark.parametrize(

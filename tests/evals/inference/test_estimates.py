@@ -145,6 +145,10 @@ def test_the_jury_alone_is_the_mean_of_its_verdicts_as_they_are(run: Path) -> No
     # Few large influences leave fewer degrees of freedom than there are cases.
     assert loose.low <= low + 1e-9 and loose.high >= high - 1e-9
     assert loose.confidence == 0.95
+    # Cases that are written down twice, in one group with themselves, are no more cases than they were.
+    twice = Labelling.random(np.zeros(76, dtype=bool), np.repeat(np.arange(38), 2))
+    doubled = jury_mean(np.repeat(scores.astype(float), 2), twice)
+    assert (doubled.value, doubled.se) == pytest.approx((loose.value, loose.se), rel=0.01)
     for given, n in (([3.0, np.nan, np.nan], 1), ([np.nan] * 3, 0)):
         none = jury_mean(np.array(given), Labelling.random(np.zeros(3, dtype=bool)))
         assert not none.defined and (none.n, none.method) == (n, ALONE) and "fewer than two" in none.note

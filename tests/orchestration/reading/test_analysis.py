@@ -41,7 +41,7 @@ from venire.orchestration.reading.analysis import (
     unsupported_quotes,
 )
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.reading.scores import ScoreCounts, histogram
+from venire.orchestration.reading.scores import ScoreCounts, _ArmTotals, histogram
 from venire.orchestration.transcript import CLERK, STRUCK, Decided, Said, Stop
 from venire.orchestration.verdict import verdict as count_verdict
 
@@ -426,6 +426,26 @@ def test_a_mean_is_of_the_scores_that_were_reached_and_of_nothing_else() -> None
     assert (every.n, every.mean, every.hung, every.abstained) == (2, 2.5, 2, 2)
     assert (x.n, x.mean, x.hung, x.abstained) == (1, 4.0, 1, 1) and (y.n, y.mean, y.hung) == (1, 1.0, 0)
     assert dict(every.counts) == {1: 1, 2: 0, 3: 0, 4: 1, 5: 0} and counts.systems() == ["x", "y"]
+
+
+def test_an_arms_totals_have_as_accepted_or_for_people_only_what_a_rule_told_so() -> None:
+    jury = Jury.model_validate({"name": "j", "seats": [{"name": name, "model": "m"} for name in "abc"]})
+    told = transcript_of(
+        [
+            cast("a", {"accurate": 4}, spent=Receipt(by="other")),
+            cast("b", {"accurate": 4}),
+            abstained("c", "accurate"),
+        ]
+    )
+    found = count_verdict(told.with_stop(Stop(reason="complete")), RUBRIC, jury, count="median")
+    totals = _ArmTotals()
+    for reason in (None, None, None, "", "", "not sure enough"):
+        outcome = found["accurate"].model_copy(update={"escalated": reason})
+        totals.add(found.model_copy(update={"outcomes": {"accurate": outcome}}))
+
+    assert (totals.cases, totals.unseen, totals.to_people, totals.abstentions) == (6, 2, 1, 6)
+    assert totals.outcomes == {"reached": 6} and totals.stops == {"complete": 6}
+    assert totals.alternates == {("a", "other"): 6}
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def test_a_debate_goes_on_with_two_who_are_named() -> None:
 
     assert after.debate is not None
     assert (after.debate.high, after.debate.low, after.seat_names) == ("c", "b", ("b", "c", "d"))
-    assert parse_limits(["max_rounds=1,max_usd=0.5", "max_turns=none"]) == {
+    assert parse_limits(["max_rounds=1, max_usd=0.5 ", "max_turns=none"]) == {
         "max_rounds": 1,
         "max_usd": 0.5,
         "max_turns": None,
