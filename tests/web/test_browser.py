@@ -372,6 +372,13 @@ def test_the_site_is_read_from_a_plain_file_server_and_its_tables_are_taken_alon
             assert page.locator(".vote.reading").is_visible()
             page.get_by_role("link", name="graph").click()
             page.wait_for_url("**/graph-*.html")
+            page.set_viewport_size({"width": 500, "height": 900})
+            box = page.locator("div.graph").bounding_box()
+            page.mouse.move(box["x"] + 300, box["y"] + 10)
+            page.mouse.down()
+            page.mouse.move(box["x"] + 200, box["y"] + 10)
+            page.mouse.up()
+            assert page.locator("div.graph").evaluate("graph => graph.scrollLeft") == 100
             page.get_by_role("link", name="Cases", exact=True).click()
             with page.expect_download() as csv:
                 page.get_by_role("button", name="CSV").click()

@@ -316,5 +316,6 @@ def _leaning_table(census: Census) -> Html:
 
 
 def _persuaders(census: Census) -> Html:
-    told = ", ".join(f"{share.name} {share.value or 0:,.1f}" for share in census.persuaders())
+    shares = ((share.name, f"{share.value or 0:,.1f}".removesuffix(".0")) for share in census.persuaders())
+    told = ", ".join(f"{name} {moves}" for name, moves in shares)
     return element("p", {"class": "quiet"}, "moves towards: ", told)

@@ -127,6 +127,23 @@ document.addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 
+// The graph is drawn aside with the mouse, besides being scrolled; where it was moved, no node is opened.
+for (const graph of all("div.graph")) {
+  let from = null, moved = false;
+  graph.addEventListener("pointerdown", (event) => {
+    moved = false;
+    if (event.pointerType === "mouse" && event.button === 0) from = { x: event.clientX + graph.scrollLeft, y: event.clientY + graph.scrollTop };
+  });
+  graph.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    moved ||= Math.abs(from.x - event.clientX - graph.scrollLeft) + Math.abs(from.y - event.clientY - graph.scrollTop) > 4;
+    if (moved) graph.scrollTo(from.x - event.clientX, from.y - event.clientY);
+  });
+  addEventListener("pointerup", () => { from = null; });
+  graph.addEventListener("dragstart", (event) => event.preventDefault());
+  graph.addEventListener("click", (event) => { if (moved) event.preventDefault(); }, true);
+}
+
 // The table one sees, to take along: what its cells show, as CSV or JSON.
 const words = (box) => box.innerText.replace(/\s+/g, " ").trim();
 // As in every CSV of venire's, no cell is a formula to a spreadsheet.
