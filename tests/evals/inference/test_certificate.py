@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -223,6 +224,20 @@ def test_the_test_of_groups_is_the_betting_test_over_whole_groups_in_a_drawn_ord
         p = _GroupTest(confidence, wrong, cluster, 0.2, 0.1, RNG(7)).p(level)
         assert p == pytest.approx(betting_p(gains, 0.2, 0.1))
     assert _GroupTest(confidence, np.ones(80, dtype=bool), cluster, 0.2, 0.1, RNG(7)).p(0.0) == 1.0
+
+
+def test_a_stake_is_set_by_the_groups_before_it_and_not_by_the_one_it_is_laid_on() -> None:
+    """Of 2,000 groups of two the first one or two are right and all others wrong: the most is won after those.
+
+    By hand, as no stake is bounded: 0.1 is won of each, and the spread is 0.1 / 4 before the first group and
+    (0.1 / 4 + (0.1 - 0.1 / 2) ** 2) / 2 before the second.
+    """
+    cluster, aim = np.repeat(np.arange(2000), 2), 2 * math.log(1 / 0.1)
+    in_order = SimpleNamespace(permutation=np.arange)
+    first, second = math.sqrt(aim / (2000 * 0.025)), math.sqrt(aim / (2000 * (0.025 + 0.05**2) / 2))
+    for right, won in ((1, 1 + 0.1 * first), (2, (1 + 0.1 * first) * (1 + 0.1 * second))):
+        found = _GroupTest(np.ones(4000), cluster >= right, cluster, 0.1, 0.1, in_order)  # type: ignore[arg-type]
+        assert found.p(1.0) == pytest.approx(1 / won)
 
 
 def test_a_certificate_of_groups_says_so_and_bounds_at_the_risk() -> None:
