@@ -89,13 +89,13 @@ def _sheet_ratings(path: Path) -> Iterator[Rating]:
 
     try:
         rows, columns = read_sheet(path, say=_say, ratings_only=True)
-        for column, found in (
-            ("case", columns.one("id") or columns.one("output")),
-            ("rater", columns.one("rater")),
-        ):
-            if found is None:
-                raise _missing(str(path), column, columns.roles)
+        text = columns.one("output")
+        if columns.one("id") is None and text is None:
+            raise _missing(str(path), "case", columns.roles)
         ratings = sheet_ratings(rows, columns, ratings_only=True)
+        is_one_rater = len({row["rater"] for row in ratings}) == 1 and are_texts([row.get(text or "", "") for row in rows])  # fmt: skip
+        if columns.one("rater") is None and (not is_one_rater or near_column("rater", columns.roles)):
+            raise _missing(str(path), "rater", columns.roles)
     except VenireError as error:
         if "--column" not in error.remedy and "--scale" not in error.remedy:
             raise

@@ -475,6 +475,26 @@ def test_ratings_are_read_in_each_of_their_forms(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        (f"id,summary,clear\n1,{LONG} a,4\n2,{LONG} b,3\n", {"rater-1"}),
+        # Somebody rated twice, or two people once; or the column has a slip of the pen.
+        (f"id,summary,clear\n1,{LONG} a,4\n1,{LONG} a,3\n", None),
+        ("case,ratr,clear\n1,Ana,4\n2,Ben,3\n", None),
+        ("case,clear\n1,4\n2,3\n", None),
+    ],
+)
+def test_a_sheet_that_names_no_rater_is_one_raters_where_each_text_is_rated_once(
+    tmp_path: Path, text: str, people: set[str] | None
+) -> None:
+    if people is None:
+        with pytest.raises(InvalidFile, match="'rater' is missing"):
+            read(tmp_path, text)
+    else:
+        assert {rating.rater for rating in read(tmp_path, text)} == people
+
+
+@pytest.mark.parametrize(
     ("second", "kept"),
     [
         ("1,Ana,x,3,", None), ("1,Ana,x,3,1", 2), ("1,Ben,x,3,", 2), ("1,Ana,y,3,", 2), ("2,Ana,x,3,", 2), ("1,Ana,x,,", 2),
