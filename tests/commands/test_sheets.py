@@ -241,8 +241,10 @@ SHEETS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("book", [False, True], ids=["csv", "xlsx"])
-@pytest.mark.parametrize("name", SHEETS)
+# A workbook's cells come the same way as a text's from there on: some of each kind of sheet will do.
+@pytest.mark.parametrize(
+    ("name", "book"), [*((name, False) for name in SHEETS), *((name, True) for name in [*SHEETS][::5])]
+)
 def test_a_sheet_is_read_as_a_person_would_or_asked_about(tmp_path: Path, name: str, book: bool) -> None:
     sheet = SHEETS[name]
     path = tmp_path / "sheet.csv"

@@ -212,9 +212,9 @@ def test_odd_replies_come_through_every_client_as_ballots_or_abstentions(
 ) -> None:
     rng = random.Random(17)
     with ProviderServer(lambda call: odd_reply(rng).encode("utf-8", "replace").decode()) as server:
-        verdict = deliberate_sync(case, rubric, judge(seats_by(prefix, server.url, "a", tmp_path), 100))
+        verdict = deliberate_sync(case, rubric, judge(seats_by(prefix, server.url, "a", tmp_path), 40))
 
-    assert len(verdict.transcript.heard) == 100
+    assert len(verdict.transcript.heard) == 40
     assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
 
 
@@ -234,9 +234,9 @@ def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
         )
 
     with ProviderServer(answer) as server:
-        verdict = deliberate_sync(case, rubric, judge(seats_by(prefix, server.url, "a", tmp_path), 50))
+        verdict = deliberate_sync(case, rubric, judge(seats_by(prefix, server.url, "a", tmp_path), 25))
 
-    assert len(verdict.transcript.heard) == 50
+    assert len(verdict.transcript.heard) == 25
     assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
 
 

@@ -115,8 +115,18 @@ def replayed(run: Location, child: Location, change: Change) -> int:
     return plan.new
 
 
-@pytest.mark.parametrize("protocol", ["panel", "delphi", "orchestrated", "moderated", "debate", "escalate"])
-@pytest.mark.parametrize("seats", [3, 5])
+@pytest.mark.parametrize(
+    ("protocol", "seats"),
+    [
+        ("panel", 3),
+        ("delphi", 5),
+        ("orchestrated", 3),
+        ("orchestrated", 5),
+        ("moderated", 3),
+        ("debate", 3),
+        ("escalate", 5),
+    ],
+)
 @pytest.mark.parametrize(
     "change", [Change(), Change(without=("c",)), Change(limits={"max_rounds": 1})], ids=str
 )
