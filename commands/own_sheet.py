@@ -33,7 +33,7 @@ def read_own_sheet(
         ask=None if yes else _ask,
         say=lambda words: say(words, err=True),
     )
-    columns = _settle_scales(columns, rows, yes)
+    columns = _settle_scales(sheet, columns, rows, yes)
     _show_columns(columns, rows)
     return rows, columns
 
@@ -69,8 +69,11 @@ def _show_columns(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> N
     console(stderr=True).print(table)
 
 
-def _settle_scales(columns: SheetColumns, rows: Sequence[dict[str, str]], yes: bool) -> SheetColumns:
-    """Asks for the scale of columns whose highest score nobody gave in many ratings; where there are few ratings, or with `yes`, it is assumed and said."""
+def _settle_scales(
+    sheet: Path, columns: SheetColumns, rows: Sequence[dict[str, str]], yes: bool
+) -> SheetColumns:
+    """Asks for the scale of columns whose highest score nobody gave in many ratings; where there are few ratings it is assumed and said."""
+    from ..rubrics.errors import VenireError
     from ..rubrics.sheet import rename_columns
     from ..rubrics.sheet_scores import doubtful_scales, without_scale
 
@@ -87,12 +90,17 @@ def _settle_scales(columns: SheetColumns, rows: Sequence[dict[str, str]], yes: b
                 columns, rows, {name: f"{without_scale(name)} ({low}-{top:g})" for name in names}
             )
             continue
-        if given.total() < _MANY_SCORES or high == 10 or yes:
+        if given.total() < _MANY_SCORES or high == 10:
             say(
                 f"{problem}; the scale is assumed to be {low} to {high}; if the scale is another, give {remedy}",
                 err=True,
             )
             continue
+        if yes:
+            raise VenireError(
+                f"{sheet}: {problem}, so the scale may end there or at {high}",
+                remedy=f"say which: {remedy} or --scale {low}-{high}",
+            )
         scale = click.prompt(
             f"{problem[0].upper()}{problem[1:]}. Which is the highest score of the scale?",
             type=click.Choice([str(number) for number in range(math.ceil(top), high + 1)]),
@@ -105,16 +113,13 @@ def _settle_scales(columns: SheetColumns, rows: Sequence[dict[str, str]], yes: b
 
 
 def _ends_at(top: float, low: int, given: Mapping[float, int]) -> bool:
-    """Whether a scale ends at the highest score of many: every step up to it was given, and it no less than half as often as the others;
-    or all but one, and it as often as the others. Scales that end at 6 are more common than a 7 that nobody gave."""
+    """Whether a scale ends at the highest score of many: every step up to it was given, and it no less than half as often as the others."""
     steps = [given.get(float(step), 0) for step in range(low, math.ceil(top) + 1)]
-    share = 2 if all(steps) else 1
-    often = steps[-1] >= 5 and share * steps[-1] * len(steps) >= sum(given.values())
     return (
         top % 1 == 0
-        and steps.count(0) < 2
-        and sum(given.values()) >= _MANY_SCORES
-        and (often or (top == 6 and steps[-1] > 1))
+        and all(steps)
+        and steps[-1] >= 5
+        and 2 * steps[-1] * len(steps) >= sum(given.values()) >= _MANY_SCORES
     )
 
 

@@ -176,7 +176,7 @@ SHEETS = {
     "one score a row, in other words": Sheet("nr,summary,Linguist,Category,Points\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ivo", "Mia") for what in ("Grammar", "Style")), 3, "grammar style", "Ivo Mia", 12),
     "a scale told above": Sheet("Marks (1 = weak / 4 = strong)\n" + rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "style", "rater-1", 3, "style (1-4)  rating"),
     "a scale told below": Sheet(rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nScale: 1-6\n", 3, "style", "rater-1", 3, "style (1-6)  rating"),
-    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24)), cases=24, attributes="accuracy", people="rater-1", scores=24, said="the scale is assumed to be 1 to 5; if the scale is another, give --scale 1-4"),
+    "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24)), asks="--scale 1-4 or --scale 1-5"),
     "many sixes and no seven": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 6}\n" for n in range(30)), 30, "accuracy", "rater-1", 30, "accuracy (1-6)  rating"),
     "a department beside raters in the header": Sheet(rows("id|summary|Department|accuracy (ann)|accuracy (bob)", "1|TEXT|Ost|4|5", "2|TEXT|West|3|3", "3|TEXT|Ost|2|1"), 3, "accuracy", "ann bob", 6),
     "no five but in another column": Sheet("id,summary,accuracy,clarity\n" + "".join(f"{n},{A}{n},{1 + n % 4},{1 + n % 5}\n" for n in range(24)), 24, "accuracy clarity", "rater-1", 48),
