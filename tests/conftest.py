@@ -52,7 +52,7 @@ SLOW = (
 """Files to begin with, in this order: with several workers, a slow one that is begun last is waited for by all."""
 
 # How long an example takes tells of the machine and its other work, not of what is tested.
-settings.register_profile("no deadline", deadline=None)
+settings.register_profile("no deadline", deadline=None, max_examples=40)
 settings.load_profile("no deadline")
 # Of a mutant that is killed nobody reads the smallest example.
 settings.register_profile("mutants", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))

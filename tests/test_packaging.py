@@ -47,7 +47,17 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
             target = folder / "checkout" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)
-    run(sys.executable, "-m", "build", "--outdir", folder / "dist", folder / "checkout", cwd=folder)
+    installer = ("--installer", "uv") if shutil.which("uv") else ()
+    run(
+        sys.executable,
+        "-m",
+        "build",
+        *installer,
+        "--outdir",
+        folder / "dist",
+        folder / "checkout",
+        cwd=folder,
+    )
     return folder
 
 

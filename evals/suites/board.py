@@ -355,8 +355,10 @@ def scenario_effect(cases: pd.DataFrame) -> DetectableEffect | None:
         Bedi et al. (2025), "MedHELM", appendix E.
     """
     pairs, sizes = {}, []
-    for system, rival in combinations(cases.columns, 2):
-        differences = (cases[system] - cases[rival]).dropna().to_numpy(float)
+    scores = {system: cases[system].to_numpy(float) for system in cases.columns}
+    for system, rival in combinations(scores, 2):
+        differences = scores[system] - scores[rival]
+        differences = differences[~np.isnan(differences)]
         if len(differences) >= 2:
             spread = float(differences.std(ddof=1)) if np.ptp(differences) > 0 else math.nan
             pairs[system, rival] = FACTOR * spread / math.sqrt(len(differences))

@@ -58,17 +58,22 @@ def system_differences(cases: Mapping[str, pd.DataFrame], *, whole: bool) -> tup
     References:
         Satterthwaite (1946), Biometrics Bulletin 2:110-114.
     """
-    systems = list(dict.fromkeys(name for frame in cases.values() for name in frame.columns))
+    scores = {
+        name: {system: frame[system].to_numpy(float) for system in frame.columns}
+        for name, frame in cases.items()
+    }
+    systems = list(dict.fromkeys(system for columns in scores.values() for system in columns))
     parts: list[SystemDifference] = []
     macro: list[SystemDifference] = []
     for first, second in combinations(systems, 2):
         found = {}
-        for name, frame in cases.items():
-            gaps = (frame[first] - frame[second]).dropna().to_numpy(float)
+        for name, columns in scores.items():
+            gaps = columns[first] - columns[second]
+            gaps = gaps[~np.isnan(gaps)]
             if len(gaps):
                 found[name] = _mean_gap(gaps)
                 parts.append(SystemDifference(name, first, second, found[name], math.nan))
-        if whole and len(found) == len(cases) > 1:
+        if whole and len(found) == len(scores) > 1:
             macro.append(SystemDifference(MACRO, first, second, _macro_gap(list(found.values())), math.nan))
     return (*_with_holm(macro), *_with_holm(parts))
 

@@ -29,7 +29,7 @@ from venire.rubrics.yaml_files import load_yaml
 MB = 2**20
 SECONDS = 100
 """Of one thread, which takes one or two: a file that is read in a way that grows faster than itself takes hours."""
-SHARED = ("alias bomb", "deep list", "many values", "100 MB line")
+SHARED = ("alias bomb", "deep list", "many values")
 """What a reader of its own, beside the one that all share, would not refuse."""
 Text = str | Callable[[], str]
 """A file's text; one that takes much memory is made when it is written."""

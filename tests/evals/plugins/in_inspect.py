@@ -137,6 +137,6 @@ def both(folder: Path, rubric: Rubric, seats: Path, local: dict[str, str]) -> di
 
 if __name__ == "__main__":
     if sys.argv[1] == "read":
-        print(json.dumps(read_back(read_eval_log(sys.argv[2]))))
+        print(json.dumps([read_back(read_eval_log(path)) for path in sys.argv[2:]]))
     else:
         print(json.dumps(others(Path(sys.argv[2]), sys.argv[3])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -46,21 +47,12 @@ def test_the_example_leaves_scores_and_the_deliberation_in_inspects_log(folder: 
             "-T", "juror=server/juror", "-T", f"base_url={server.url}", cwd=EXAMPLES / "inspect",
         )  # fmt: skip
         (log,) = (folder / "logs").glob("*.eval")
-        found, asked = found_in_inspect(folder, "read", log), len(server.calls)
+        first, asked = shutil.copy(log, folder / "first.eval"), len(server.calls)
         options = [f"rubric={EXAMPLES / 'rubric.yaml'}", f"jury={EXAMPLES / 'jury.yaml'}", *jurors]
         given = [part for option in options for part in ("-S", option)]
-        inspect(
-            "score",
-            log,
-            "--scorer",
-            "venire/jury",
-            *given,
-            "--action",
-            "overwrite",
-            "--overwrite",
-            cwd=folder,
-        )
-        again = found_in_inspect(folder, "read", log)
+        scored = ["score", log, "--scorer", "venire/jury", *given, "--action", "overwrite", "--overwrite"]
+        inspect(*scored, cwd=folder)
+        found, again = found_in_inspect(folder, "read", first, log)
 
     hung = dict.fromkeys(ATTRIBUTES) | {"hung": 2.0, "abstentions": 2.0}
     assert found["scores"] == [

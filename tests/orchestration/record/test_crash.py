@@ -24,7 +24,7 @@ from venire.orchestration.record.store import open_database
 
 
 def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened() -> None:
-    script = [sys.executable, ROOT / "benchmarks/crash.py", "--cases", "60", "--kills", "5", "--seed", "1"]
+    script = [sys.executable, ROOT / "benchmarks/crash.py", "--cases", "40", "--kills", "3", "--seed", "1"]
     ended = subprocess.run(script, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
