@@ -93,7 +93,9 @@ def main() -> None:
     try:
         app(standalone_mode=False)
     except click.ClickException as error:
-        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "venire"
+        path = (
+            error.ctx.command_path.rstrip() if isinstance(error, click.UsageError) and error.ctx else "venire"
+        )
         _refuse(error.format_message().replace("\n", " "), f"{path} --help")
     except (click.Abort, KeyboardInterrupt) as stopped:
         click.echo(

@@ -132,6 +132,13 @@ class _OrWhole(click.Group):
             args = ["whole", *args]
         return super().parse_args(ctx, args)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        # Usage and errors speak of `venire study`: nobody types the hidden name.
+        return "" if name == "whole" else name, command, rest
+
 
 @click.group(cls=_OrWhole, short_help="Find out which jury to use: plan, run and report a study.")
 def study() -> None:
