@@ -8,7 +8,7 @@ from itertools import count, pairwise, starmap
 from typing import NamedTuple
 
 from .sheet_columns import NAMES, Role, SheetColumns, attribute_column
-from .sheet_scores import AGGREGATE, legend_scale, plain_name, score_of
+from .sheet_scores import AGGREGATE, is_missing, legend_scale, plain_name, score_of
 from .sheet_texts import text_kind
 
 Grid = Sequence[tuple[int, Sequence[str]]]
@@ -64,6 +64,12 @@ def sheet_table(grid: Grid, *, delimited: bool = False) -> SheetTable:
     if body and _is_second_header(names, body[0][1], [cells for _, cells in body[1:]]):
         names, body = _joined_header(names, body[0][1]), body[1:]
         notes.append(f"the header has two rows: {', '.join(name for name in names if _JOINT in name)}")
+    if body and _describes_columns(body[0][1], [cells for _, cells in body[1:]]):
+        notes.append(
+            f"line {body[0][0]} is skipped, because it has words where all other lines have numbers: {' '.join(filter(None, body[0][1]))[:60]}"
+        )
+        beside.append(list(filter(None, body[0][1])))
+        body = body[1:]
     if (side := _side_table(names, body)) is not None:
         lines = [names[side:], *(cells[side:] for _, cells in body)]
         beside += [[cell for cell in line if cell] for line in lines if any(line)]
@@ -177,6 +183,22 @@ def _is_second_header(names: Sequence[str], below: Sequence[str], body: Sequence
         and all(len(name) < 40 and not _NUMBER.fullmatch(name) for name in below if name)
         and not any(cells[place] == below[place] for cells in body for place in spanned)
         and any(score_of(cells[place]) is not None for cells in body[:3] for place in spanned)
+    )
+
+
+def _describes_columns(line: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether words stand in the line under each of two or more columns of numbers, as a survey's questions or the scale do: not one word under all
+    beside a text, which is a case that somebody could not score."""
+    numbers = [
+        place for place, cells in enumerate(zip(*body, strict=True))
+        if any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells if not is_missing(cell))
+    ]  # fmt: skip
+    words = [line[place] for place in numbers if line[place]]
+    has_text = bool(line[_longest([(0, cells) for cells in body])]) if body else False
+    return (
+        len(words) > 1
+        and (len(set(words)) > 1 or not has_text)
+        and not any(_NUMBER.fullmatch(word) or is_missing(word) for word in words)
     )
 
 

@@ -20,8 +20,9 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 from .errors import InvalidFile, VenireError
 from .files import open_file, split_sheet
 from .sheet_columns import column_named
+from .sheet_marks import is_graded
 from .sheet_people import is_name
-from .sheet_scores import plain_name
+from .sheet_scores import plain_name, score_of
 from .sheet_texts import OUTPUT_NAMES, are_texts, text_kind
 
 Cell = str | float | int | bool | None
@@ -75,7 +76,7 @@ def data_sheet(path: Path) -> tuple[Path, str]:
 
 
 def first_table(path: Path, sheets: Sequence[str]) -> str:
-    """The first sheet with a table that has texts, and numbers behind its first column; without one the first with numbers there, with a table, and else the first.
+    """The first sheet with a table that has texts, and scores behind its first column; without one the first with scores there, with a table, and else the first.
 
     A cover is none: it names no column of ids or texts and has fewer than three.
     """
@@ -94,12 +95,18 @@ def first_table(path: Path, sheets: Sequence[str]) -> str:
         )
 
     tables = [name for name in sheets if is_table(name)]
-    with_numbers = [
-        name for name in tables
-        if any(isinstance(cell, int | float) for cells in tops[name] for cell in cells[1:])
-    ]  # fmt: skip
-    with_texts = [name for name in with_numbers if sum(any(isinstance(cell, str) and len(cell) > 40 for cell in cells) for cells in tops[name]) > 1]  # fmt: skip
-    return next(iter((*with_texts, *with_numbers, *tables, *sheets)))
+    with_scores = [
+        name for name in tables if any(_is_score(cell) for cells in tops[name] for cell in cells[1:])
+    ]
+    with_texts = [name for name in with_scores if sum(any(isinstance(cell, str) and len(cell) > 40 for cell in cells) for cells in tops[name]) > 1]  # fmt: skip
+    return next(iter((*with_texts, *with_scores, *tables, *sheets)))
+
+
+def _is_score(cell: Cell) -> bool:
+    """Whether a cell is a number, or a word that people give as a score."""
+    if isinstance(cell, str):
+        return score_of(cell) is not None or is_graded([cell])
+    return cell is not None
 
 
 def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...]:

@@ -131,6 +131,9 @@ SHEETS = {
     "ids that recur": Sheet(f"rating_no,doc_id,summary,rater,accurate\n1,d1,{A},Ann,4\n2,d1,{A},Bob,5\n3,d2,{C},Ann,1\n4,d2,{C},Bob,2\n", 2, "accurate", "Ann Bob", 4, "doc_id     id"),
     "the status of a form": Sheet(rows("record_id|ai_summary|accuracy|review_complete", "1|TEXT|4|2", "2|TEXT|3|0", "3|TEXT|5|2"), 3, "accuracy", "rater-1", 3, "REDCap's status of a form"),
     "a survey's three headers": Sheet(f'ResponseId,UserLanguage,summary,accuracy\nResponse ID,User Language,summary,How accurate?\n"{{""ImportId"":""_id""}}","{{""ImportId"":""l""}}","{{""ImportId"":""s""}}","{{""ImportId"":""QID1""}}"\nR_1,EN,{A},4\nR_2,EN,{B},3\nR_3,DE,{C},5\n', 3, "accuracy", "rater-1", 3, "Qualtrics"),
+    "a survey's questions under its header": Sheet(f"id,summary,accuracy,clarity\nItem,The summary,How accurate is it?,How clear is it?\n1,{A},4,1\n2,{B},3,5\n3,{C},1,2\n", 3, "accuracy clarity", "rater-1", 6, "line 2 is skipped, because it has words where all other lines have numbers"),
+    "the scale under the header": Sheet(f"id,summary,accuracy,clarity\n,,(1 to 5),(1 to 5)\n1,{A},4,1\n2,{B},3,5\n3,{C},1,2\n", 3, "accuracy clarity", "rater-1", 6, "line 2 is skipped"),
+    "a first case that nobody could score": Sheet(f"id,summary,accuracy,clarity\n1,{A},unsure,unsure\n2,{B},3,5\n3,{C},1,2\n", 3, "accuracy clarity", "rater-1", 4, "'unsure' is left out"),
     "a nine among scores up to five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{9 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="line 6, column 'accuracy': 9 is far from the other scores, which are 1 to 5"),
     "a zero among scores from one": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{0 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="0 is far from"),
     "no five": Sheet(rows("id|summary|accuracy", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "accuracy", "rater-1", 3, "no score in 'accuracy' is above 4"),
@@ -283,18 +286,24 @@ def test_a_sheet_is_read_as_a_person_would_or_asked_about(tmp_path: Path, name: 
     assert sum(bool(row[name]) for row in ratings for name in attributes) == sheet.scores
 
 
+MEANS = (["Ward", "mean of clear", "cases"], ["North", 2.5, 2], ["South", 3.5, 4])
+
+
 @pytest.mark.parametrize(
-    "before",
+    ("before", "scores"),
     [
-        (["Study", "Ward 3"], ["Version", "2"]),
-        (["Ward", "mean of clear", "cases"], ["North", 2.5, 2], ["South", 3.5, 4]),
+        ((["Study", "Ward 3"], ["Version", "2"]), (3, 2)),
+        (MEANS, (3, 2)),
+        (MEANS, ("no", "yes")),
+        (MEANS, ("agree", "disagree")),
     ],
-    ids=["cover", "means"],
+    ids=["cover", "means", "means of answers", "means of opinions"],
 )
 def test_a_cover_is_passed_over_and_several_tables_are_named(
-    tmp_path: Path, before: tuple[list[object], ...]
+    tmp_path: Path, before: tuple[list[object], ...], scores: tuple[object, object]
 ) -> None:
-    cover, table = text_rows(*before), text_rows(["id", "summary", "clear"], ["1", A, 3], ["2", C, 2])
+    table = text_rows(["id", "summary", "clear"], ["1", A, scores[0]], ["2", C, scores[1]])
+    cover = text_rows(*before)
     names = '<sheet name="About" sheetId="1" r:id="rId1"/><sheet name="Data" sheetId="2" r:id="rId2"/>'
     book = write_workbook(tmp_path / "two.xlsx", cover, second=table, sheets=names)
 
