@@ -72,7 +72,7 @@ CASES = [
         output="word " * WORDS[n],
         system="AB"[n % 2],
         group=f"g{n // 2}",
-        metadata={"age": str(20 + n * n % 11)} if n % 8 else {"age": "old"},
+        metadata={"age": str(20 + n * n % 11) if n % 8 else "old", "half": n % 4 // 2},
     )
     for n in range(N)
 ]
@@ -216,26 +216,49 @@ def test_of_two_values_the_share_of_the_higher_and_of_words_each_ones_share(run:
         Labelling.random(labelling.labelled[judged], labelling.cluster[judged]),
         ends=(0.0, 1.0),
     )
+    # A case without a verdict is neither of a word nor not of it.
+    labelled = np.append(LABELLED, 39)
+    blue = run_estimates(run, people("colour", cases=labelled)).estimates[0]
+    labels = np.where(np.isin(PLACE, labelled), TRUTH["colour"] == "blue", np.nan)
+    scores = np.where(np.isin(PLACE, HUNG), np.nan, JURY["colour"] == "blue")
+    wanted = rectified_mean(labels, scores, Labelling.random(np.isin(PLACE, labelled), PLACE // 2), ends=(0.0, 1.0))  # fmt: skip
+    assert (blue.of, blue.found, blue.jury_alone.n) == ("share of blue", wanted, 38)
+
+
+def test_each_attribute_is_estimated_from_the_raters_by_the_rule_that_is_asked_for(run: Path) -> None:
+    """Three raters, one of whom always says 1: the median is the other two's, the mean is not."""
+    alike = people("clear")
+    three = pd.concat([alike, alike.assign(rater="ben"), alike.assign(rater="eve", value=1)])
+    for rule, wanted in ((None, TRUTH["clear"]), ("median", TRUTH["clear"]), ("mean", (2 * TRUTH["clear"] + 1) / 3)):  # fmt: skip
+        found = run_estimates(run, three, reference=rule)  # type: ignore[arg-type]
+        assert only(found).found.estimate.value == pytest.approx(wanted.mean()) and found.arm == "jury"
+    both = people("clear", "safe", cases=LABELLED)
+    assert only(run_estimates(run, both, attribute="safe")).attribute == "safe"
+    for asked in ({}, {"quantiles": (0.5,)}, {"against": "rival"}):
+        found = run_estimates(run, both, **asked)  # type: ignore[arg-type]
+        assert [each.attribute for each in found.estimates] == ["clear", "safe"]
+        assert {note[:6] for note in found.notes if "2 verdicts" in note} == {"clear:", "safe: "}
 
 
 def test_quantiles_and_slopes_stand_in_place_of_means(run: Path) -> None:
-    asked = {"attribute": "clear", "quantiles": (0.25, 0.5), "slopes": ("output_length", "age")}
+    asked = {"attribute": "clear", "quantiles": (0.25, 0.5, 0.39), "slopes": ("output_length", "age", "half")}
     found = run_estimates(run, people("clear"), **asked).estimates  # type: ignore[arg-type]
-    assert [each.of for each in found] == ["quantile 0.25", "quantile 0.5", "slope on output_length", "slope on age"]  # fmt: skip
+    assert [each.of for each in found] == ["quantile 0.25", "quantile 0.5", "quantile 0.39", "slope on output_length", "slope on age", "slope on half"]  # fmt: skip
     scores = JURY["clear"][:38]
     labels, all_scores, labelling = tables("clear", PLACE)
-    for each, share in zip(found[:2], (0.25, 0.5), strict=True):
+    for each, share in zip(found[:3], (0.25, 0.5, 0.39), strict=True):
         assert each.found.estimate.value == np.quantile(TRUTH["clear"], share, method="inverted_cdf")
         assert each.found == rectified_quantile(labels, all_scores, labelling, share)
         assert each.jury_alone.value == np.quantile(scores, share, method="inverted_cdf")
         assert (each.jury_alone.n, each.jury_alone.method) == (38, ALONE)
-    for each, x in zip(found[2:], (WORDS.astype(float), AGE), strict=True):
+    for each, x in zip(found[3:], (WORDS.astype(float), AGE, PLACE % 4 // 2), strict=True):
         rated = ~np.isnan(x) & (PLACE < 38)
         people_fit = sm.OLS(TRUTH["clear"][rated], sm.add_constant(x[rated])).fit()
         jury_fit = sm.OLS(JURY["clear"][rated], sm.add_constant(x[rated])).fit()
         assert each.found.labels_alone.value == pytest.approx(people_fit.params[1])
         assert each.jury_alone.value == pytest.approx(jury_fit.params[1])
         assert each.found.labels_alone.n == each.jury_alone.n == rated.sum()
+        assert each.jury_alone.method == ALONE
         assert math.isnan(each.jury_alone.low) and math.isnan(each.jury_alone.high)
 
 
@@ -303,15 +326,39 @@ def test_one_systems_mean_less_anothers_pairs_the_cases_of_a_group(run: Path) ->
         run_estimates(run, people("clear"), systems=("A", "C"))
 
 
-def test_a_system_without_a_verdict_has_no_jury_alone(tmp_path: Path) -> None:
-    odd = tuple(range(1, N, 2))
-    silent = written_run(tmp_path / "run", RUBRIC, [case.model_copy(update={"group": None}) for case in CASES], {"jury": panel(JURY, hung=odd)})  # fmt: skip
-    found = only(run_estimates(silent, people("clear"), systems=("A", "B")))
+@pytest.fixture(scope="module")
+def numbered_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with other numbers for the two values and the three kinds, a third system, and no verdict on what B wrote."""
+    scales = {**RUBRIC.model_dump(mode="json")["scales"], "two": {"level": "binary", "anchors": {1: "no", 2: "yes"}}, "kind": {"level": "nominal", "anchors": {2: "b", 9: "g", 10: "r"}}}  # fmt: skip
+    rubric = Rubric.model_validate({**RUBRIC.model_dump(mode="json"), "scales": scales})
+    cases = [case.model_copy(update={"group": None, "system": case.system if n < 30 else "C"}) for n, case in enumerate(CASES)]  # fmt: skip
+    votes = panel({**JURY, "safe": 1 + JURY["safe"], "colour": numbered(JURY["colour"])}, hung=tuple(range(1, N, 2)))  # fmt: skip
+    return written_run(tmp_path_factory.mktemp("numbered") / "run", rubric, cases, {"jury": votes})
 
-    assert math.isnan(found.jury_alone.value)
+
+def numbered(words: np.ndarray) -> np.ndarray:
+    return np.array([{"blue": 2, "green": 9, "red": 10}[word] for word in words])
+
+
+def test_a_system_without_a_verdict_has_no_jury_alone(numbered_run: Path) -> None:
+    found = only(run_estimates(numbered_run, people("clear"), systems=("A", "B")))
+
+    assert math.isnan(found.jury_alone.value) and found.cases == 30
     assert found.found.estimate.value == pytest.approx(
-        TRUTH["clear"][::2].mean() - TRUTH["clear"][1::2].mean()
+        TRUTH["clear"][:30:2].mean() - TRUTH["clear"][1:30:2].mean()
     )
+
+
+def test_shares_of_numbers_that_stand_for_words_are_of_those_numbers(numbered_run: Path) -> None:
+    given = people("safe", "colour")
+    given["value"] = [1 + value if name == "safe" else numbered(np.array([value]))[0] for name, value in zip(given["attribute"], given["value"], strict=True)]  # fmt: skip
+    found = run_estimates(numbered_run, given).estimates
+    shares = [("share of 2", TRUTH["safe"] == 1, JURY["safe"] == 1), *((f"share of {number}", TRUTH["colour"] == word, JURY["colour"] == word) for word, number in (("blue", 2), ("green", 9), ("red", 10)))]  # fmt: skip
+
+    assert [each.of for each in found] == [of for of, _, _ in shares]
+    for each, (_, truth, jury) in zip(found, shares, strict=True):
+        assert each.found.estimate.value == pytest.approx(truth.mean())
+        assert each.jury_alone.value == pytest.approx(jury[::2].mean())
 
 
 @pytest.mark.parametrize(

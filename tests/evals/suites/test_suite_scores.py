@@ -119,7 +119,7 @@ def test_a_mean_moves_with_its_scale(values: list[float], low: float, length: fl
 def test_every_system_is_scored_best_first_with_baselines_beside() -> None:
     asked = cases(*["yes"] * 6, *["no"] * 3, None)
     given_outputs = outputs(
-        short=["no"] * 8, careful=["yes"] * 5 + ["It depends."] * 5, silent=["It depends."], empty=[]
+        empty=[], short=["no"] * 8, careful=["yes"] * 5 + ["It depends."] * 5, silent=["It depends."]
     )
     found = score_outputs(scenario(), asked, given_outputs)
 
@@ -209,13 +209,15 @@ def test_a_jurys_scenario_has_no_baseline_and_its_own_baseline_system_no_interva
     a, b = sorted(found.systems, key=lambda each: each.system)
     assert not math.isnan(a.score.low) and a.score.note == ""
     assert b.score.value == 0.5 and math.isnan(b.score.low) and math.isnan(b.score.high) and "half by definition" in b.score.note  # fmt: skip
-    with pytest.raises(VenireError, match="is scored by a jury"):
+    with pytest.raises(VenireError, match="is scored by a jury") as refused:
         score_outputs(judged, cases("x"), outputs(a=["x"]))
+    assert refused.value.remedy
 
 
 def test_a_scenario_without_any_target_is_refused() -> None:
-    with pytest.raises(VenireError, match="no case has a target"):
+    with pytest.raises(VenireError, match="no case has a target") as refused:
         score_outputs(scenario(), cases(None, None), outputs(a=["yes"]))
+    assert refused.value.remedy
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
@@ -240,13 +242,13 @@ def test_outputs_are_read_by_system_and_case_and_what_belongs_elsewhere_is_count
         {"case": " 0 ", "system": " a ", "output": "yes"},
         {"case": 1, "system": "a", "output": ""},
         {"case": "0", "system": "b", "output": 7, "scenario": "mine"},
-        {"case": "0", "system": "a", "output": "no", "scenario": "another"},
+        *({"case": "0", "system": "a", "output": "no", "scenario": "another"} for _ in range(2)),
         {"case": "9", "system": "a", "output": "no", "scenario": ""},
         {"case": "9", "system": "b", "output": "no", "scenario": None},
     )
     found = load_outputs(path, scenario(), cases("yes", "no"))
 
-    assert found == Outputs({"a": {"0": "yes", "1": ""}, "b": {"0": "7"}}, ("9",), 1)
+    assert found == Outputs({"a": {"0": "yes", "1": ""}, "b": {"0": "7"}}, ("9",), 2)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_outputs_that_cannot_be_meant_are_refused(
     with pytest.raises(VenireError) as error:
         load_outputs(write(tmp_path, *rows), scenario(), cases("yes", "no"))
 
-    assert problem in str(error.value)
+    assert problem in str(error.value) and error.value.remedy
 
 
 def test_half_of_the_outputs_may_be_of_no_case(tmp_path: Path) -> None:
