@@ -118,12 +118,12 @@ def first_columns(path: Path) -> list[str]:
 
 
 def _usual_delimiter(lines: Sequence[str]) -> str:
-    """What parts most lines into the same number of cells, where a title may stand above the table."""
+    """What parts the largest share of rows into the same number of cells, where a title may stand above the table, and a cell may have several lines."""
 
-    def usual_width(mark: str) -> tuple[int, int]:
-        widths = Counter(len(row) for line in lines for row in csv.reader([line], delimiter=mark))
+    def usual_width(mark: str) -> tuple[float, int]:
+        widths = Counter(map(len, csv.reader(lines, delimiter=mark)))
         width, times = max(widths.items(), key=lambda each: (each[0] > 1, each[1], each[0]), default=(1, 0))
-        return (times, width) if width > 1 else (0, 0)
+        return (times / widths.total(), width) if width > 1 else (0, 0)
 
     return max(_DELIMITERS, key=usual_width)
 

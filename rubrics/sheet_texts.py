@@ -125,7 +125,10 @@ def _kinds(
         )
     }
     order = list(cells)
-    first_score = min((order.index(name) for name in scored if name in order), default=len(order))
+    first_text = min(map(order.index, kinds), default=len(order))
+    # Small numbers before the first text count the rows.
+    places = [order.index(name) for name in scored if name in order]
+    first_score = min((place for place in places if place > first_text), default=len(order))
     if any(order.index(name) < first_score and kind != "comment" for name, kind in kinds.items()):
         kinds |= {
             name: "comment"
