@@ -67,6 +67,15 @@ LOADERS: dict[str, Callable[..., Any]] = {
     "venire.orchestration.reading.side_by_side.controls_beside": lambda run: None,
     "venire.rubrics.ratings.read_ratings": lambda path: [f"ratings {path}"],
     "venire.evals.transcripts.alignment.read_alignment": lambda path: f"talk {path}",
+    "venire.orchestration.record.Store.read": lambda run: SimpleNamespace(release=lambda: None),
+    "venire.evals.claims.threshold.labelled_cases": lambda store, ratings, score, arm, attribute: (
+        SimpleNamespace(
+            scores=f"{score} {arm} {attribute}", truth=ratings, cluster="groups", fixed=0.5, notes=()
+        )
+    ),
+    "venire.evals.suites.helm_runs.load_helm": lambda folder, metrics: SimpleNamespace(runs=()),
+    "venire.evals.suites.helm_runs.write_helm": lambda imported, folder: {"scores": "s", "columns": "c"},
+    "venire.evals.studies.plan.plan_study": lambda study, **asked: f"plan {study}",
 }
 """What reads files, each by a stub that says which."""
 PACE = "--in-flight 3 --rpm 4 --tpm 5 --retry --quiet"
@@ -109,6 +118,17 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
     ("suite report s.yaml -o out --ties strict --seed 6 --resamples 9", "venire.evals.suites.suite_results.suite_results",
      {"suite": "suite s.yaml None", "folder": Path("out"), "ties": "strict", "draws": Draws(6, 9)}),
     ("suite import-helm d --metric m --metric n", "venire.evals.suites.helm_runs.load_helm", {"folder": Path("d"), "metrics": ("m", "n")}),
+    ("suite import-helm d --ties wins --seed 6 --resamples 9", "venire.evals.suites.board.board", {"table": "scores s c", "ties": "wins", "draws": Draws(6, 9)}),
+    ("suite gold s.yaml -o out --data d --jury single --seed 6 --resamples 9", "venire.evals.suites.suite_results.suite_results",
+     {"suite": "suite s.yaml d", "folder": Path("out"), "draws": Draws(6, 9)}),
+    ("threshold run --human h.csv --score s --attribute x --arm a --maximise f1 --fixed 0.7 --folds 7 --seed 6 --resamples 9",
+     "venire.evals.claims.threshold.threshold_report",
+     {"scores": "s a x", "truth": "ratings h.csv", "cluster": "groups", "score": "s", "aim": "f1", "costs": None, "fixed": 0.7, "number": 7, "draws": Draws(6, 9)}),
+    ("threshold run --human h.csv --score s --costs 1,5", "venire.evals.claims.threshold.threshold_report",
+     {"costs": Costs(1, 5), "fixed": 0.5, "number": 10, "draws": Draws()}),
+    (f"study run 004.yaml -o out {PACE}", "venire.evals.studies.study_run.run_plan", {"session": {**PACED, "folder": Path("out"), "batch": None}}),
+    (f"study 004.yaml -o out {PACE}", "venire.evals.studies.study_run.run_plan", {"session": {**PACED, "folder": Path("out")}}),
+    ("study report 004.yaml --resamples 9", "venire.evals.studies.findings.findings_at", {"resamples": 9}),
     ("plant c.jsonl -o out --faults 'number, order' --seed 6 --split train=0.8,test=0.2", "venire.evals.training.planting.planted_cases",
      {"cases": ["case c.jsonl"], "kinds": ("number", "order"), "seed": 6, "shares": {"train": 0.8, "test": 0.2}}),
     ("train t.yaml -o out", "venire.evals.training.training_run.train_judge", {"file": "train t.yaml", "folder": Path("out")}),
@@ -171,6 +191,26 @@ def test_each_option_reaches_what_is_called(command: str, target: str, told: dic
             assert {field: getattr(found[name], field) for field in value} == value
         else:
             assert found[name] == value
+
+
+def test_a_draw_is_that_of_the_seed_and_of_what_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = SimpleNamespace(name="a", rubric=SimpleNamespace(names=("x",)))
+    verdicts = SimpleNamespace(
+        arm=lambda name: arm, attributes=lambda arm, name: [name], of=lambda arm, question: (arm, question)
+    )
+    monkeypatch.setattr(
+        "venire.orchestration.record.Store.read", lambda run: SimpleNamespace(release=lambda: None)
+    )
+    monkeypatch.setattr(
+        "venire.evals.inference.labelled_verdicts.labelled_verdicts", lambda store, human: verdicts
+    )
+    told = reached(
+        "triage run --for estimate -n 5 --design active --attribute y --seed 6",
+        "venire.evals.inference.labelling.draw_labels",
+    )
+
+    assert told["rng"].integers(1 << 30, size=4).tolist() == Draws(6).rng().integers(1 << 30, size=4).tolist()
+    assert (told["verdicts"], told["number"], told["design"]) == (("a", "y"), 5, "active")
 
 
 def test_a_run_judges_the_cases_with_the_juries_and_prices_that_are_named(tmp_path: Path) -> None:

@@ -49,6 +49,18 @@ def test_what_arms_have_in_common_is_counted_once(tmp_path: Path) -> None:
     assert plan.alone == 24 * (2 * 2 * (3 + 2) + 4 * 2)
 
 
+def test_rounds_of_arms_that_count_differently_are_paid_for_once(tmp_path: Path) -> None:
+    seats = {"personas": {"stances": GROUPS["stances"]}, "models": server_models(NOWHERE, "a")}
+    ways = {"protocol": "delphi", "limits": {"max_rounds": 3}, "singles": False}
+    one, both = (
+        planned(tmp_path, grid={**seats, **ways, "count": count}) for count in (["mean"], ["mean", "median"])
+    )
+
+    assert len(both.arms) == 2 * len(one.arms)
+    assert both.total.most.calls == one.total.most.calls == 3 * 3 * 24
+    assert both.total.least.calls == one.total.least.calls
+
+
 def test_seats_that_are_alike_answer_for_themselves(tmp_path: Path) -> None:
     thrice = {"personas": {"thrice": ["none", "none", "none"]}, "models": server_models(NOWHERE, "a")}
 

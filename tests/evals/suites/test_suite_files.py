@@ -260,24 +260,46 @@ def test_helms_folders_are_read_without_helm() -> None:
     assert any("they are not of the split test" in note for note in found.notes)
 
 
-def helm_run(
-    folder: Path, model: str, values: dict[str, list[float]], metric: str = "aci_bench_accuracy"
+@pytest.mark.parametrize(
+    ("scenario", "metrics", "shown"),
+    [
+        ("narrative_qa", {"exact_match", "f1_score"}, "f1_score"),
+        ("med_qa", {"exact_match", "quasi_exact_match"}, "quasi_exact_match"),
+        ("mmlu", {"quasi_exact_match", "exact_match", "f1_score"}, "exact_match"),
+        ("med_qa", {"med_qa_accuracy", "quasi_exact_match"}, "med_qa_accuracy"),
+        ("narrative_qa", {"exact_match", "num_bytes"}, "exact_match"),
+    ],
+)
+def test_a_run_is_scored_by_its_jury_then_by_its_scenarios_own_metric_then_by_the_usual_ones(
+    tmp_path: Path, scenario: str, metrics: set[str], shown: str
 ) -> None:
-    run = folder / f"aci_bench:model={model}"
+    helm_run(tmp_path, "a", {"id1": [1.0]}, *sorted(metrics), scenario=scenario)
+
+    (run,) = load_helm(tmp_path).runs
+    assert run.metric == shown
+
+
+def helm_run(
+    folder: Path, model: str, values: dict[str, list[float]], *metrics: str, scenario: str = "aci_bench"
+) -> None:
+    run = folder / f"{scenario}:model={model}"
     run.mkdir(parents=True)
     (run / "run_spec.json").write_text(
-        json.dumps({"name": f"aci_bench:model={model}", "adapter_spec": {"model": model}})
+        json.dumps({"name": f"{scenario}:model={model}", "adapter_spec": {"model": model}})
     )
 
-    def stat(value: float, **further: Any) -> dict[str, Any]:
-        return {"name": {"name": metric, "split": "test", **further}, "count": 1, "sum": value, "mean": value}
+    def stats(value: float, **further: Any) -> list[dict[str, Any]]:
+        return [
+            {"name": {"name": metric, "split": "test", **further}, "count": 1, "sum": value, "mean": value}
+            for metric in metrics or ("aci_bench_accuracy",)
+        ]
 
     entries = [
-        {"instance_id": case, "train_trial_index": trial, "stats": [stat(value), stat(0.0, perturbation={"name": "typos"})]}
+        {"instance_id": case, "train_trial_index": trial, "stats": [*stats(value), *stats(0.0, perturbation={"name": "typos"})]}
         for case, trials in values.items()
         for trial, value in enumerate(trials)
     ]  # fmt: skip
-    entries.append({"instance_id": "id1", "perturbation": {"name": "typos"}, "stats": [stat(1.0)]})
+    entries.append({"instance_id": "id1", "perturbation": {"name": "typos"}, "stats": stats(1.0)})
     (run / "per_instance_stats.json").write_text(json.dumps(entries))
 
 

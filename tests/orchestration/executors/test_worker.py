@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,14 +18,23 @@ from venire import Case, Jury, Rubric
 from venire.agents import providers
 from venire.agents.budget import Budget
 from venire.agents.gateway import Unrecorded
-from venire.agents.model import Reply, Request
+from venire.agents.model import Reply, Request, Sampling
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import ready
 from venire.orchestration.executors import coordinator
 from venire.orchestration.executors.coordinator import Coordinator, WorkerHandler
 from venire.orchestration.executors.executor import Cluster
-from venire.orchestration.executors.messages import Crash, OutOfBudget, UserError
+from venire.orchestration.executors.messages import (
+    Commit,
+    Crash,
+    OutOfBudget,
+    ProviderAnswered,
+    ProviderBusy,
+    ProviderFailed,
+    ReleaseSlot,
+    UserError,
+)
 from venire.orchestration.executors.ray import ray_connection
 from venire.orchestration.executors.worker import Worker, WorkerConfig, build_identity, refuse_other_build
 from venire.orchestration.transcript import Transcript
@@ -249,6 +259,37 @@ def test_a_reply_on_its_way_into_the_record_is_not_asked_for_again_when_its_work
 
         held(pool, main)
     assert len(server.calls) == 1
+
+
+def test_what_a_worker_tells_of_a_provider_reaches_its_limits_whole(rubric: Rubric) -> None:
+    pool = WorkerPool(rubric, jury_at("http://127.0.0.1:9/v1", "a", protocol="panel"))
+    told: list[tuple[Any, ...]] = []
+    names = ("on_answer", "on_busy", "on_failure", "release")
+    slots = SimpleNamespace(**{name: lambda *args, name=name, **named: told.append((name, *args, *named.values())) for name in names})  # fmt: skip
+    pool.court.providers.at = lambda key: SimpleNamespace(slots=slots)  # type: ignore[assignment, method-assign, return-value]
+    handler = WorkerHandler(pool.coordinator, lambda messages: None)
+    for message in (
+        ProviderAnswered("p", 70), ProviderBusy("p", 0.5, 3.0), ProviderFailed("p", "why"), ReleaseSlot("p", unsent=True),
+    ):  # fmt: skip
+        handler.take([(0, message)])
+
+    assert told == [
+        ("on_answer", 70),
+        ("on_busy", 0.5, 3.0),
+        ("on_failure", "why"),
+        ("release", True),
+    ]
+
+
+def test_the_slowest_answer_so_far_is_waited_for_and_a_quarter_more(rubric: Rubric) -> None:
+    pool = WorkerPool(rubric, jury_at("http://127.0.0.1:9/v1", "a", protocol="panel"))
+    request = Request("server/a", (), None, Sampling(), 0, 60.0)
+    waits = [pool.coordinator.longest_call]
+    for number, seconds in enumerate((2.0, 8.0, 1.0)):
+        pool.coordinator.receive(Commit(str(number), request, Reply(text="", seconds=seconds)))
+        waits.append(pool.coordinator.longest_call)
+
+    assert waits == [10.0, 2.5, 10.0, 10.0]
 
 
 def test_what_one_worker_spends_is_spent_for_all(rubric: Rubric, case: Case) -> None:
