@@ -188,9 +188,8 @@ class _Judgements:
         if self._arm is None:
             return total
         seats = {seat.name: seat for seat in self._arm.jury.seats}
-        for name, (transcript, _) in self._heard.items():
-            if not name.endswith(f"@{system}"):
-                continue
+        names = [judged_id(self._part, case.id, system) for case in self._part.cases]
+        for transcript, _ in [self._heard[name] for name in names if name in self._heard]:
             for entry in transcript.entries:
                 spent = entry.spent
                 if not spent.calls:

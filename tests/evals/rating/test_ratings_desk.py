@@ -152,6 +152,8 @@ def test_who_rates_what_is_balanced_seeded_and_kept(tmp_path: Path) -> None:
     assert assigned("again", 1, "2") == two
     assert assigned("other", 2, "2") != two
     assert assigned("two", 1, "2") == two, "begun again, nothing moves"
+    everyone = assigned("everyone", 1, "4")
+    assert len(set(map(tuple, everyone.values()))) == 4, "each in an order of her own"
     some = assigned("some", 1, "4:10")
     assert sum(map(len, some.values())) == 4 * 10 + 30
     first = assigned("grown", 1, "2", count=30)

@@ -30,9 +30,10 @@ from venire.evals.suites.scored_systems import (
 )
 from venire.evals.suites.scorer import CaseScore, Scorer
 from venire.evals.suites.suite import System
-from venire.evals.suites.suite_results import _generation_cost, _macro_baselines, _score_table
-from venire.evals.suites.suite_run import SystemAnswer
+from venire.evals.suites.suite_results import _generation_cost, _Judgements, _macro_baselines, _score_table
+from venire.evals.suites.suite_run import SystemAnswer, judged_id
 from venire.evals.suites.suite_tables import scored_json, scored_table, write_scores
+from venire.personas.jury import ModelSettings
 
 
 def scenario(**fields: Any) -> Scenario:
@@ -325,6 +326,20 @@ def test_the_baselines_of_a_suite_are_means_of_shares_of_each_scale() -> None:
 
     found = _macro_baselines([of((0.0, 1.0), 0.5), of((1.0, 5.0), 4.0), of((0.0, 1.0), math.nan)])
     assert found["constant"] == (0.5 + 0.75) / 2 and math.isnan(found["random"])
+
+
+def test_a_system_pays_for_the_judging_of_its_own_answers_whatever_others_are_called() -> None:
+    part = SimpleNamespace(name="mine", cases=[SimpleNamespace(id="1"), SimpleNamespace(id="2")])
+    found = _Judgements.__new__(_Judgements)
+    found._part = part  # type: ignore[assignment]
+    found._arm = SimpleNamespace(jury=SimpleNamespace(seats=[], orchestrator=ModelSettings(model="server/m")))  # type: ignore[assignment]
+    spent = SimpleNamespace(calls=("k",), prompt=10, completion=1, usd=0.5)
+    heard = SimpleNamespace(entries=[SimpleNamespace(speaker="s", spent=spent)])
+    systems = ("gpt-4", "my-gpt-4", "b", "a@b")
+    found._heard = {judged_id(part, case, system): (heard, None) for case in "12" for system in systems}  # type: ignore[arg-type, misc]
+
+    costs = [found.cost(system, SimpleNamespace(of=lambda settings: None)) for system in (*systems, "none")]  # type: ignore[arg-type]
+    assert [(cost.calls, cost.usd) for cost in costs] == [(2, 1.0)] * 4 + [(0, 0)]
 
 
 def test_what_answers_cost_is_what_was_paid_or_their_tokens_at_the_price() -> None:
