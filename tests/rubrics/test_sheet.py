@@ -14,6 +14,7 @@ from workbooks import text_rows, write_workbook
 from venire.cli import app
 from venire.rubrics.errors import InvalidFile
 from venire.rubrics.ratings import read_ratings
+from venire.rubrics.sheet_marks import read_marks
 
 A = "The patient has had a fever since Monday."
 B = "The left wrist is sprained and not broken."
@@ -462,3 +463,21 @@ def test_a_sheet_for_each_rater_is_read_as_theirs_where_the_texts_are_the_same(t
     assert people == {"Ann", "Bob"}
     assert "the sheets 'Ann', 'Bob' have the same columns" in new(other, "Ann", "Bob")[0]
     assert "the sheets 'Scores', 'Scores 2' have the same columns" in new(table, "Scores", "Scores 2")[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "scores"),
+    [
+        ("★★★☆☆ ★☆☆☆☆ ★★★★★", "3 1 5"),
+        ("4/5 2/5 5/5", "4 2 5"),
+        ("agree,strongly disagree,neutral,strongly agree", "4,1,3,5"),
+        ("gut,mangelhaft,sehr gut", "4,1,5"),
+        ("-2 0 +1", "-2 0 1"),
+    ],
+)
+def test_marks_are_read_as_the_numbers_that_they_stand_for(cells: str, scores: str) -> None:
+    mark = "," if "," in cells else " "
+    read = [{"x": cell} for cell in cells.split(mark)]
+    read_marks(read)
+
+    assert [row["x"] for row in read] == scores.split(mark)

@@ -361,11 +361,11 @@ def test_the_table_of_arms_counts_and_weighs_by_how_many_there_were() -> None:
         cases={"": (7, 0.0)}, outcome={"reached": (11, 0.0), "hung": (2, 0.0)}, agreed={"x": (1, 1.0), "y": (9, 0.0)}, stop={"consensus": (5, 0.0), "rounds": (2, 0.0)},
         spent={"usd": (7, 1.25), "tokens": (7, 1234.0)},
     )  # fmt: skip
-    unpriced = census(cases={"": (1, 0.0)}, unpriced={"": (1, 0.0)}, spent={"usd": (1, 0.5)})
+    unpriced = census(cases={"": (2, 0.0)}, unpriced={"": (1, 0.0)}, spent={"usd": (2, 0.5)})
     told = plain(_arms([arm("one"), arm("two")], {"one": known, "two": unpriced}))
 
     assert "one panel a, b 7 11 2 0 10% consensus 5, rounds 2 1,234 $1.2500" in told
-    assert "two panel a, b 1 0 0 0 – 0 unknown" in told
+    assert "two panel a, b 2 0 0 0 – 0 unknown" in told
 
 
 def test_arms_that_agree_causes_and_flags_are_summed_over_arms() -> None:
