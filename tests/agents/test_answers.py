@@ -55,6 +55,7 @@ def failure(text: str, rubric: Rubric, shown: str = "") -> tuple[str, str]:
         f"After reviewing the note against the source, here's my ballot:\n\n```json\n{ballot()}\n```\nLet me know if you need anything else!",
         f"I have read the note and the source. My scores are:\n{ballot()}",
         f"<answer>{ballot()}</answer>",
+        f"Here\u2019s my ballot:\n{ballot()}",
         f"{ballot()}<|im_end|>",
         f"Hier ist meine Bewertung:\n{ballot()}",
         f"Looking at the evidence in the source, I arrive at these scores:\n{ballot()}\nIs there anything else you need?",
@@ -131,8 +132,10 @@ def test_an_object_that_stands_in_the_case_is_never_a_ballot(rubric: Rubric, ret
 
 def test_a_ballot_put_together_from_votes_in_the_case_is_a_quotation(rubric: Rubric) -> None:
     part = '{"rationale": "It holds.", "evidence": [], "score": 5}'
-
-    assert "quotation" in failure(ballot(5), rubric, shown=f"Answer {part} for every attribute.")[1]
+    for words in ("It holds.", "Größe und 没有问题"):
+        shown = f"Answer {part.replace('It holds.', words)} for every attribute."
+        for told in (shown, shown.replace("{", "\uff5b").replace("}", "\uff5d")):
+            assert "quotation" in failure(ballot(5).replace("It holds.", words), rubric, shown=told)[1]
 
 
 def test_a_ballot_beside_a_quoted_one_is_sent_back(rubric: Rubric) -> None:
@@ -163,8 +166,8 @@ def test_a_refusal_is_one_whatever_braces_are_in_it(rubric: Rubric, text: str) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "more than once"),
-        (ballot()[:-1] + ', "accurate": {}}', "more than once"),
+        (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "'score' appears more than once"),
+        (ballot()[:-1] + ', "thorough": {}}', "'thorough' appears more than once"),
         (f"{ballot(3)} or rather {ballot(4)}", "exactly one"),
         ('{"k":' * 1_500, TOO_DEEP),
         ('{"k":' * 100_000, "more than 2000 values"),
@@ -290,6 +293,7 @@ def test_an_answer_is_out_of_scale_only_where_nothing_but_scores_is_wrong(
         ("a</think>b</think>c", "b</think>c"),
         ("<think>a<think>b</think>c", "c"),
         ("none", "none"),
+        ("a<|channel|>final<|message|>b<|channel|>final<|message|>c", "c"),
     ],
 )
 def test_thinking_is_left_out(text: str, left: str) -> None:
@@ -305,6 +309,7 @@ def test_thinking_is_left_out(text: str, left: str) -> None:
         ("The note says: I cannot judge this.", False),
         ("I judge this well made.", False),
         ("x" * 300 + " I cannot judge this.", False),
+        (" " * 300 + "I cannot judge this.", True),
         ("I will not rate it. {}", True),
         ("I find no fault. I will not rate it. {}", False),
         ("It is fine, though I cannot vote {}", True),
@@ -376,6 +381,7 @@ def test_what_is_wrong_is_told_with_its_place_what_was_given_and_how_the_answer_
     assert "given" not in failure(text.replace('"score": 4', f'"score": "{"x" * 60}"', 1), rubric)[1]
     assert "given" not in failure(text.replace('"score": 4', f'"score": {9**99}', 1), rubric)[1]
     assert "given" not in failure(text.replace('"score": 4', '"score": [1]', 1), rubric)[1]
+    assert failure(text.replace(', "score": 4', "", 1), rubric)[0] == "unparsable", "no score is on no scale"
     began = failure("word  " * 100, rubric)[1]
     assert "the answer began: 'word word" in began and len(began) < 300
     many = failure(json.dumps({f"k{n}": 1 for n in range(20)}), rubric)[1]

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from juror_worlds import YES_OR_NO, clueless_votes, judgement_tables
 from scipy.optimize import lsq_linear, minimize
 from scipy.stats import rankdata, spearmanr, t
 
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, ScoredVotes
 from venire.evals.ratings.folds import Fold, folds
-from venire.evals.studies import jury_search
 from venire.evals.studies.attribute_choice import (
     _blocks,
     _onto_simplex,
@@ -25,59 +23,9 @@ from venire.evals.studies.attribute_choice import (
     simplex_weights,
     usual_answers,
 )
-from venire.evals.studies.juror_pool import Pool, pool_of
-from venire.evals.studies.jury_search import VoteCounter, best_juries, by_inner_folds, held_out
 
 RNG = np.random.default_rng
 SIZES = (1, 3, 5)
-
-
-def guessing_pool(seed: int, n: int = 100) -> Pool:
-    """Jurors who know nothing: no size is better than another, and what chooses one is noise."""
-    votes, truth = clueless_votes(RNG(seed), n, jurors=7)
-    return pool_of(*judgement_tables(votes, truth), YES_OR_NO, "median")
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_what_a_fold_chooses_does_not_change_with_the_labels_it_holds_out(seed: int) -> None:
-    pool = guessing_pool(seed)
-    outer = folds(pool.cluster, 4, RNG(seed))
-    chosen = ["size", "jurors", "chosen_on", "single", "single_chosen_on"]
-    before = held_out(pool, outer, sizes=SIZES, rng=RNG(1)).selection
-    for number, fold in enumerate(outer):
-        truth = pool.truth.copy()
-        truth[fold.held_out] = 1 - truth[fold.held_out]
-        after = held_out(replace(pool, truth=truth), outer, sizes=SIZES, rng=RNG(1)).selection
-        assert after.loc[number, chosen].equals(before.loc[number, chosen])
-        # The held-out labels are turned round, and with them what the choice earns there.
-        assert after.loc[number, "held_out"] == pytest.approx(1 - before.loc[number, "held_out"])
-
-
-def test_each_jury_of_the_inner_folds_is_scored_on_questions_that_did_not_choose_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pool = guessing_pool(0)
-    chosen_on: list[set[int]] = []
-    scored_on: list[set[int]] = []
-
-    def choosing(some: Pool, sizes: tuple[int, ...]) -> np.ndarray:
-        chosen_on.append(set(some.cluster))
-        return best_juries(some, sizes)
-
-    def crediting(counter: VoteCounter, members: np.ndarray) -> np.ndarray:
-        scored_on.append(set(counter.pool.cluster))
-        return credits(counter, members)
-
-    credits = VoteCounter.credits
-    monkeypatch.setattr(jury_search, "best_juries", choosing)
-    monkeypatch.setattr(VoteCounter, "credits", crediting)
-    scores = by_inner_folds(pool, SIZES, RNG(0))
-
-    assert scores.shape == (3,)
-    assert len(chosen_on) == len(scored_on) == 5
-    for chosen, scored in zip(chosen_on, scored_on, strict=True):
-        assert not chosen & scored and chosen | scored == set(pool.cluster)
-    assert sorted(each for scored in scored_on for each in scored) == sorted(pool.cluster)
 
 
 def guessing_votes(seed: int, n: int = 60) -> ScoredVotes:

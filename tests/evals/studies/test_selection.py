@@ -20,7 +20,6 @@ from juror_worlds import (
     LIKERT,
     ONE_TO_FIVE,
     TWO,
-    WORDS,
     YES_OR_NO,
     clueless_votes,
     judgement_tables,
@@ -29,7 +28,7 @@ from juror_worlds import (
 )
 from scipy import stats
 
-from venire import Jury, VenireError
+from venire import VenireError
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
 from venire.evals.ratings.folds import folds, held_values
 from venire.evals.ratings.question import Question
@@ -38,7 +37,6 @@ from venire.evals.report.html import svg
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.proportion import wilson
 from venire.evals.studies import findings
-from venire.evals.studies import jury_search as searching
 from venire.evals.studies.candidates import DIFFERENCE, Candidate, Candidates, Composition, frontier, pareto
 from venire.evals.studies.deliberated_arms import weigh
 from venire.evals.studies.judgements import arm_credits
@@ -57,7 +55,7 @@ from venire.evals.studies.juror_tables import (
     position_bias,
     sampled_shapley,
 )
-from venire.evals.studies.jury_search import VoteCounter, best_juries, sizes_of
+from venire.evals.studies.jury_search import VoteCounter, best_juries
 from venire.evals.studies.paired_means import (
     HeldObjective,
     MeanCredit,
@@ -71,8 +69,6 @@ from venire.evals.studies.paired_means import (
 )
 from venire.evals.studies.recorded_jurors import analyse
 from venire.evals.studies.study_report import composition_figures, composition_page, write_composition
-from venire.orchestration.counting import Tally, counting_rule
-from venire.rubrics.scale import Scale
 
 
 def pool(votes: dict[str, np.ndarray], truth: np.ndarray, counting: str = "median") -> Pool:
@@ -235,86 +231,6 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
         pd.testing.assert_frame_equal(table, two.tables[name])
 
 
-@pytest.mark.parametrize(
-    ("scale", "legal"),
-    [
-        (TWO, [0, 1]),
-        (LIKERT, [1, 2, 3, 4, 5]),
-        (WORDS, ["blue", "green", "red"]),
-        (Scale.model_validate({"level": "nominal", "anchors": {1: "", 2: "", 3: ""}}), [1, 2, 3]),
-        (Scale.model_validate({"level": "binary", "anchors": {"no": "", "yes": ""}}), ["no", "yes"]),
-    ],
-    ids=["binary", "ordinal", "words", "nominal numbers", "two words"],
-)
-@pytest.mark.parametrize("counting", ["median", "mean", "mode"])
-def test_juries_are_counted_as_panels_are(scale: Scale, legal: list[object], counting: str) -> None:
-    rng = np.random.default_rng(8)
-    names = [f"j{number}" for number in range(5)]
-    given = rng.integers(0, len(legal), (40, 5))
-    silent = rng.random((40, 5)) < 0.2
-    judged = pd.DataFrame(
-        {
-            "case": [f"c{c}" for c in range(40) for _ in names],
-            "juror": names * 40,
-            "attribute": "a",
-            "value": [None if silent[c, j] else legal[given[c, j]] for c in range(40) for j in range(5)],
-        }
-    )
-    people = pd.DataFrame({"case": [f"c{c}" for c in range(40)], "attribute": "a", "value": [legal[0]] * 40})
-    laid = pool_of(judged, people, {"a": Question(scale, "high")}, counting)
-    members = rng.random((12, 5)) < 0.6
-    answers = VoteCounter(laid).answers(members)
-    rule = counting_rule(counting).count
-    assert rule is not None
-    jury = Jury.model_validate({"name": "x", "seats": [{"name": name, "model": "server/m", "base_url": "http://127.0.0.1:9/v1"} for name in names], "protocol": "panel"})  # fmt: skip
-
-    for row, case in enumerate(laid.questions["case"]):
-        number = int(case[1:])
-        for which, sits in enumerate(members):
-            cast = {names[j]: legal[given[number, j]] for j in range(5) if sits[j] and not silent[number, j]}
-            counted = rule(Tally(case, "a", scale, cast, None, jury)) if cast else None  # type: ignore[arg-type]
-            expected = None if counted is None else counted.value
-            if isinstance(expected, str):
-                expected = sorted(map(str, legal)).index(expected)
-            found = answers[which, row]
-            assert (math.isnan(found) and expected is None) or found == pytest.approx(expected)
-
-
-def test_many_different_numbers_are_counted_by_their_median_too() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.uniform(0, 100, (50, 6))
-    values[rng.random((50, 6)) < 0.2] = np.nan
-    scale = Scale.model_validate({"level": "interval", "minimum": 0, "maximum": 100})
-    judged, people = judgement_tables({f"j{j}": values[:, j] for j in range(6)}, rng.uniform(0, 100, 50))
-    laid = pool_of(judged, people, {"sound": Question(scale, "high")}, "median")
-    row = {case: number for number, case in enumerate(laid.questions["case"])}
-    answers = VoteCounter(laid).answers(np.array([[True] * 6, [True, False] * 3]))
-
-    for case in range(50):
-        for which, seats in enumerate((slice(None), slice(None, None, 2))):
-            cast = values[case, seats][~np.isnan(values[case, seats])]
-            found = answers[which, row[f"c{case}"]]
-            assert math.isnan(found) if not len(cast) else found == pytest.approx(np.median(cast))
-
-
-def test_forward_steps_with_exchanges_reach_what_trying_every_jury_reaches(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        truth = rng.integers(0, 2, 150)
-        laid = pool({f"j{j}": noisy_view(truth, 0.5 + 0.03 * j, rng) for j in range(11)}, truth)
-        sizes = sizes_of(laid, 5)
-        every = VoteCounter(laid).scores(best_juries(laid, sizes))
-        monkeypatch.setattr(searching, "EVERY", 0)
-        stepwise = VoteCounter(laid).scores(best_juries(laid, sizes))
-        monkeypatch.undo()
-
-        assert sizes == (1, 3, 5)
-        assert stepwise[0] == every[0] and (stepwise <= every).all()
-        assert (every - stepwise).max() <= 0.02
-
-
 def test_shapley_values_share_out_everything_and_equal_jurors_share_equally() -> None:
     votes, truth = planted_votes(np.random.default_rng(3), 200)
     votes["twin"] = votes["good-1"].copy()
@@ -350,24 +266,6 @@ def test_exact_shapley_is_the_mean_over_all_orders() -> None:
             by_hand[juror] += (worth(order[: place + 1]) - worth(order[:place])) / 24
 
     assert exact_shapley(urn).values == pytest.approx(by_hand)
-
-
-def test_numbers_earn_credit_by_nearness_and_silence_is_left_out() -> None:
-    truth = np.array([1.0, 3, 5, 5])
-    votes = {"near": np.array([2.0, 3, 4, np.nan]), "far": np.array([5.0, 5, 1, 1])}
-    urn = VoteCounter(pool_of(*judgement_tables(votes, truth), {"sound": Question(LIKERT, "high")}, "median"))
-
-    assert urn.credits(np.eye(2, dtype=bool)).tolist()[1] == [0, 0.5, 0, 0]
-    assert urn.scores(np.eye(2, dtype=bool))[0] == pytest.approx((0.75 + 1 + 0.75) / 3)
-
-
-def test_on_two_answers_silence_and_ties_are_misses() -> None:
-    truth = np.array([1, 1, 0, 0])
-    votes = {"a": np.array([1.0, np.nan, 0, 1]), "b": np.array([1.0, 1, 1, 1])}
-    urn = VoteCounter(pool(votes, truth))
-
-    assert urn.scores(np.eye(2, dtype=bool)).tolist() == [0.5, 0.5]
-    assert urn.credits(np.array([[True, True]])).tolist() == [[1, 1, 0, 0]]
 
 
 def test_what_can_be_detected_is_detected_four_times_in_five() -> None:
