@@ -122,7 +122,7 @@ def _without_notes(
         line, cells = rows[-1]
         filled = [place for place, cell in enumerate(cells) if cell]
         in_text = _longest(rows[:-1]) in filled
-        if len(filled) > 1 or usual < 3 or (in_text and line == rows[-2][0] + 1):
+        if len(filled) > 1 or usual < 3 or (in_text and _first_line(line, cells) == rows[-2][0] + 1):
             break
         below.append((line, cells[filled[0]]))
         rows.pop()
@@ -135,10 +135,15 @@ def _refuse_second_table(names: Sequence[str], body: Grid) -> None:
         map(plain_name, names)
     )
     for (above, _), (line, cells) in pairwise(body):
-        words = [plain_name(cell) for cell in cells if cell]
+        words = {plain_name(cell) for cell in cells if cell}
         named = [word for word in words if word in known or (len(word.split()) < 4 and text_kind(word))]
-        if line > above + 1 and len(words) > 1 and len(named) > 1:
+        if _first_line(line, cells) > above + 1 and len(named) > 1:
             raise ValueError(f"line {line}: a second table begins; put it into a sheet of its own")
+
+
+def _first_line(line: int, cells: Sequence[str]) -> int:
+    """Where a row begins that ends on a line of a text file: a cell may have several."""
+    return line - sum(cell.count("\n") for cell in cells)
 
 
 def _without_totals(

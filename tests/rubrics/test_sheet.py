@@ -137,6 +137,7 @@ SHEETS = {
     "a first case that nobody could score": Sheet(f"id,summary,accuracy,clarity\n1,{A},unsure,unsure\n2,{B},3,5\n3,{C},1,2\n", 3, "accuracy clarity", "rater-1", 4, "'unsure' is left out"),
     "a running number, and notes behind the scores": Sheet(rows("#|question|answer|accuracy|notes", "1|What did she say?|TEXT|4|", "2|What did he say?|TEXT|3|good example", "3|What then?|TEXT|1|"), 3, "accuracy", "rater-1", 3, "notes     kept"),
     "tabs, and cells of several lines": Sheet('id\tcode\treview\tuseful\n' + "".join(f'{n}\t"def f(x, y):\n    z = x, y\n    return z, x"\t{A}{n}\t{n}\n' for n in (1, 2, 3)), 3, "useful", "rater-1", 3),
+    "talks of several lines, and answers": Sheet("id,conversation,summary,polite,resolved\n" + "".join(f'{n},"User: What now?\nAgent: Wait.\nUser: How long?",{A}{n},{"no" if n % 2 else "yes"},{"no" if n else "yes"}\n' for n in range(4)), 4, "polite resolved", "rater-1", 8),
     "a nine among scores up to five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{9 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="line 6, column 'accuracy': 9 is far from the other scores, which are 1 to 5"),
     "a zero among scores from one": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{0 if n == 4 else 1 + n % 5}\n" for n in range(12)), asks="0 is far from"),
     "no five": Sheet(rows("id|summary|accuracy", "1|TEXT|4", "2|TEXT|3", "3|TEXT|2"), 3, "accuracy", "rater-1", 3, "no score in 'accuracy' is above 4"),
