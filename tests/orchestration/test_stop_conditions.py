@@ -154,7 +154,14 @@ def test_jurors_who_change_places_leave_the_distribution_as_it_was(rubric: Rubri
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [((1, 2, 3), (1, 2, 3)), ((1, 2, 3), (3, 3, 3)), ((5, 5), (1, 1, 1)), ((1, 4), (2, 3))],
+    [
+        ((1, 2, 3), (1, 2, 3)),
+        ((1, 2, 3), (3, 3, 3)),
+        ((5, 5), (1, 1, 1)),
+        ((1, 4), (2, 3)),
+        ((1, 2), (3, 4)),
+        ((1, 1, 5), (2, 3, 4)),
+    ],
 )
 def test_the_statistic_is_scipys(before: tuple[int, ...], after: tuple[int, ...]) -> None:
     ours = ks_distance(standing(*before), standing(*after))

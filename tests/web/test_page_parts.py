@@ -18,7 +18,7 @@ from venire.orchestration.reading.scores import ScoreSummary
 from venire.orchestration.verdict import Outcome
 from venire.rubrics import Case, load_rubric
 from venire.rubrics.ratings import Rating
-from venire.web import folder, index_writer
+from venire.web import folder, index_writer, summaries
 from venire.web.charts import bar_figure, flows_figure, leanings_figure, scatter_figure, spread_figure
 from venire.web.index_writer import (
     SCHEMA,
@@ -33,6 +33,7 @@ from venire.web.index_writer import (
     write_flag_batch,
     write_score_batch,
 )
+from venire.web.lanes import Lanes
 from venire.web.pages.cases import _score, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words
 from venire.web.pages.frame import Reach, badge
@@ -541,3 +542,30 @@ def test_a_board_says_on_which_scale_scores_and_their_differences_are() -> None:
     words = plain(board_view({"systems": {}, "scenarios": scenarios}))
     assert words.count("scores are from 1 to 5, differences on a scale from 0 (worst) to 1 (best)") == 1
     assert words.count("differences on a scale") == 1
+
+
+def test_a_deliberation_that_hung_on_two_attributes_for_one_reason_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Census, "add_outcomes", lambda self, verdict: None)
+    monkeypatch.setattr(summaries, "score_sums", lambda verdict: ())
+    hung = {name: SimpleNamespace(why="too few", status="hung") for name in "xy"}
+    outcomes = {**hung, "z": SimpleNamespace(why="agreed", status="reached")}
+    sums: Any = {}
+    summaries._add_scores(sums, SimpleNamespace(outcomes=outcomes), "")  # type: ignore[arg-type]
+
+    assert sums == {(summaries.CAUSE, "too few", ""): (1, 0.0)}
+
+
+@pytest.mark.parametrize(
+    ("found", "kind"),
+    [((), "dot bare"), ((True,), "dot"), ((False,), "dot bare false"), ((True, False), "dot false")],
+)
+def test_a_vote_is_bare_where_no_quote_was_found(found: tuple[bool, ...], kind: str) -> None:
+    drawn = Lanes.__new__(Lanes)
+    drawn._rubric, drawn._prefix = SimpleNamespace(compares=False), ""  # type: ignore[assignment]
+    vote = SimpleNamespace(value=4, evidence=[SimpleNamespace(found=each) for each in found])
+    step = SimpleNamespace(vote=vote, purpose="first", round=1, entry="e1")
+    place = SimpleNamespace(step=step, juror="a", x=0.0, y=0.0)
+
+    assert f'class="{kind}"' in str(drawn._dot("accurate", place))  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
 from written_transcripts import abstained, cast, transcript_of
 
-from venire import Case, Jury, Rubric, Store, VenireError, replay
+from venire import Case, Jury, Limits, Rubric, Store, VenireError, replay
 from venire.agents.model import Reply
 from venire.orchestration.reading import side_by_side
 from venire.orchestration.reading.export import verdicts
@@ -300,7 +300,10 @@ def test_who_is_struck_takes_its_weight_along_and_seats_keep_the_numbers_of_thei
         2,
     )
     assert changed_jury(jury, Change()) is jury
-    assert changed_jury(jury, Change(limits={"max_rounds": 7})).limits.max_rounds == 7
+    own = jury.model_copy(update={"limits": Limits(max_rounds=3, max_turns=11, max_stalls=1)})
+    assert changed_jury(own, Change(limits={"max_rounds": 7})).limits == Limits(
+        max_rounds=7, max_turns=11, max_stalls=1
+    )
 
 
 def test_only_what_every_arm_has_heard_is_replayed(tmp_path: Path) -> None:
