@@ -213,6 +213,24 @@ def test_a_draw_is_that_of_the_seed_and_of_what_is_named(monkeypatch: pytest.Mon
     assert (told["verdicts"], told["number"], told["design"]) == (("a", "y"), 5, "active")
 
 
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [("", None), ("--most 3", 3), ("--to label-studio -o f", 20), ("--to label-studio -o f --most 3", 3)],
+)
+def test_of_the_cases_json_lists_all_unless_a_number_is_named_or_some_are_written(
+    monkeypatch: pytest.MonkeyPatch, options: str, most: int | None
+) -> None:
+    monkeypatch.setattr(
+        "venire.evals.audits.triage_review.run_triage", lambda *args, **named: ("docket", "review")
+    )
+    monkeypatch.setattr("venire.commands.triaging._export_first", lambda *args, **named: None)
+
+    assert (
+        reached(f"triage run --json {options}", "venire.evals.audits.triage_review.docket_json")["most"]
+        == most
+    )
+
+
 def test_a_run_judges_the_cases_with_the_juries_and_prices_that_are_named(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("openai/x: {prompt: 1, completion: 2}\n")
     (tmp_path / "c.jsonl").write_text(
