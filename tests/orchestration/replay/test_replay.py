@@ -445,8 +445,8 @@ def test_killed_and_resumed(tmp_path: Path, rubric: Rubric) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert venire(*command[3:], cwd=tmp_path).returncode == 0
-        # What was in flight when it was killed is asked again.
-        assert planned <= len(server.calls) - made <= planned + 1
+        # What was in flight when it was killed is asked again, and an answer that had come and was not yet committed.
+        assert planned <= len(server.calls) - made <= planned + 2
         hear(
             tmp_path / "fresh",
             rubric,
