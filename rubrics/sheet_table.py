@@ -122,7 +122,7 @@ def _without_notes(
         line, cells = rows[-1]
         filled = [place for place, cell in enumerate(cells) if cell]
         in_text = _longest(rows[:-1]) in filled
-        if len(filled) > 1 or usual < 3 or (in_text and _first_line(line, cells) == rows[-2][0] + 1):
+        if len(filled) > 1 or usual < 3 or (in_text and _first_line(line, cells) <= rows[-2][0] + 1):
             break
         below.append((line, cells[filled[0]]))
         rows.pop()
@@ -142,7 +142,7 @@ def _refuse_second_table(names: Sequence[str], body: Grid) -> None:
 
 
 def _first_line(line: int, cells: Sequence[str]) -> int:
-    """Where a row begins that ends on a line of a text file: a cell may have several."""
+    """Where a row begins that ends on a line of a text file, a cell of which may have several; of a workbook, whose rows are numbered, no later."""
     return line - sum(cell.count("\n") for cell in cells)
 
 

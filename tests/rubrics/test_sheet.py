@@ -15,6 +15,7 @@ from venire.cli import app
 from venire.rubrics.errors import InvalidFile
 from venire.rubrics.ratings import read_ratings
 from venire.rubrics.sheet_marks import read_marks
+from venire.rubrics.sheet_table import sheet_table
 
 A = "The patient has had a fever since Monday."
 B = "The left wrist is sprained and not broken."
@@ -482,3 +483,10 @@ def test_marks_are_read_as_the_numbers_that_they_stand_for(cells: str, scores: s
     read_marks(read)
 
     assert [row["x"] for row in read] == scores.split(mark)
+
+
+@pytest.mark.parametrize("line", [4, 5], ids=["workbook", "text"])
+def test_a_last_text_of_two_lines_that_nobody_rated_is_no_note(line: int) -> None:
+    grid = [(1, ["id", "summary", "a", "b"]), (2, ["1", A, "4", "5"]), (3, ["2", B, "3", "2"]), (line, ["", f"{C}\n{C}", "", ""])]  # fmt: skip
+
+    assert len(sheet_table(grid).rows) == 3
