@@ -20,7 +20,12 @@ _MANY_SCORES = 20
 
 
 def read_own_sheet(
-    sheet: Path, attributes: Sequence[str], named: Sequence[str], scales: Sequence[str], yes: bool
+    sheet: Path,
+    attributes: Sequence[str],
+    named: Sequence[str],
+    scales: Sequence[str],
+    people: Sequence[str],
+    yes: bool,
 ) -> tuple[list[dict[str, str]], SheetColumns]:
     """The rows of a sheet and what its columns hold; what cannot be told is asked, or with `yes` refused."""
     from ..rubrics.sheet import read_sheet
@@ -30,6 +35,7 @@ def read_own_sheet(
         attributes=attributes,
         named=named,
         scales=scales,
+        people=people,
         ask=None if yes else _ask,
         say=lambda words: say(words, err=True),
     )

@@ -144,6 +144,13 @@ def import_(
     metavar="[COLUMN=]LOW-HIGH",
     help="The scale of people's scores, such as 1-4, of one column or of all; repeatable.",
 )
+@click.option(
+    "--rater",
+    "people",
+    multiple=True,
+    metavar="NAME",
+    help="A person who rated, as the names of columns have it: Smith for 'Accuracy Smith'; repeatable.",
+)
 @sheet_option("sheet")
 def new(folder: Path, sheet: Path | None, named: tuple[str, ...], yes: bool, **chosen: Any) -> None:
     """Make a folder with cases, rubric, jury, study and ratings to start from. Needs no programming."""
@@ -174,6 +181,7 @@ def _project(
     model: str | None,
     base_url: str | None,
     scales: Sequence[str],
+    people: Sequence[str],
 ) -> Project:
     from ..personas.jury import load_jury
     from ..rubrics.rubric import load_rubric
@@ -187,7 +195,9 @@ def _project(
         {"id": "id", "output": "output", "source": "source", "group": "group", "system": "system"}
     )
     if sheet is not None:
-        rows, columns = read_own_sheet(sheet, own_rubric.names if own_rubric else (), named, scales, yes)
+        rows, columns = read_own_sheet(
+            sheet, own_rubric.names if own_rubric else (), named, scales, people, yes
+        )
         columns = columns if yes else confirm_columns(columns, rows)
     cases = cases_of(rows, columns, sheet or folder)
     _say_unseen(rows, columns)
@@ -265,6 +275,11 @@ def _attributes(columns: SheetColumns, rows: Sequence[Mapping[str, str]], yes: b
         names = [name.strip() for name in typed.split(",") if name.strip()]
     questions = []
     scales = scales_of({name: [row.get(name, "") for row in rows] for name in names})
+    if columns.of("rating") and any(scales[name].high > 1 and not noted_steps(name) for name in names):
+        say(
+            "the highest score is taken as the best; if it is the worst, correct the words of the scale in rubric.yaml",
+            err=True,
+        )
     for name, attribute in attribute_names(names).items():
         quality = without_scale(name).rstrip("?")
         question = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def read_ratings(path: Path) -> Iterator[Rating]:
     if columns and not {"case", "rater"}.issubset(columns) and len(set(_LONG) & set(columns)) < 3:
         yield from _sheet_ratings(path)
         return
-    line_by_key: dict[tuple[str, str, str, int | None], int] = {}
+    line_by_key: dict[tuple[str, str, str, int], int] = {}
     rows = read_rows(path)
     first = next(rows, None)
     if first is None:
@@ -58,7 +59,8 @@ def read_ratings(path: Path) -> Iterator[Rating]:
         )
     # A sheet has no rounds, and its reader takes numbers alone: a comment beside ratings in words does not make one of them.
     if "round" not in first[1] and any(
-        text_kind(name) != "comment" and (text_kind(name) or are_texts([_text(cell)]))
+        text_kind(name) != "comment"
+        and ((text_kind(name) and not _is_number(cell)) or are_texts([_text(cell)]))
         for name, cell in first[1].items()
         if name not in (*_LONG, *_BESIDE)
     ):
@@ -71,7 +73,8 @@ def read_ratings(path: Path) -> Iterator[Rating]:
             row["rationale"] = from_csv_cell(row["rationale"])
         for cells in unfold(f"{path}:{line}", row):
             rating = _rating(f"{path}:{line}", cells)
-            key = (rating.case, rating.rater, rating.attribute, rating.round)
+            # Whoever reads ratings takes a blank round for round 0.
+            key = (rating.case, rating.rater, rating.attribute, rating.round or 0)
             if key in line_by_key and rating.value is not None:
                 raise InvalidFile(
                     f"{path}:{line}: {rating.rater!r} rated {rating.attribute!r} of case {rating.case!r} on line "
@@ -97,7 +100,7 @@ def _sheet_ratings(path: Path) -> Iterator[Rating]:
         if columns.one("rater") is None and (not is_one_rater or near_column("rater", columns.roles)):
             raise _missing(str(path), "rater", columns.roles)
     except VenireError as error:
-        if "--column" not in error.remedy and "--scale" not in error.remedy:
+        if not any(option in error.remedy for option in ("--column", "--scale", "--rater")):
             raise
         raise InvalidFile(
             error.problem,
@@ -118,6 +121,10 @@ def _sheet_ratings(path: Path) -> Iterator[Rating]:
     for row in ratings:
         for name in attributes:
             yield Rating(row["case"], row["rater"], name, float(row[name]) if row[name] else None)
+
+
+def _is_number(cell: Any) -> bool:
+    return re.fullmatch(r"-?\d+(?:\.\d+)?", _text(cell)) is not None
 
 
 def _say(note: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from .errors import InvalidFile, VenireError, count_words
@@ -26,7 +27,7 @@ from .sheet_columns import (
     yes_no_answers,
 )
 from .sheet_marks import read_marks
-from .sheet_people import OVERALL, scores_by_person, unclear_persons
+from .sheet_people import OVERALL, scores_by_person, scores_of_people, unclear_persons
 from .sheet_scores import (
     clear_stray_scores,
     is_form_status,
@@ -36,6 +37,7 @@ from .sheet_scores import (
     scale_told_of,
     score_of,
     told_scale,
+    told_steps,
     without_scale,
 )
 from .sheet_table import (
@@ -64,12 +66,14 @@ def read_sheet(
     attributes: Sequence[str] = (),
     named: Sequence[str] = (),
     scales: Sequence[str] = (),
+    people: Sequence[str] = (),
     ratings_only: bool = False,
 ) -> tuple[Rows, SheetColumns]:
     """The rows of a sheet as text, and what its columns seem to hold, corrected by what was `named`.
 
     Args:
         ask: Without it, a sheet that may be read in two ways is refused.
+        people: Who rated, as the names of columns have them.
         ratings_only: Which text is judged does not matter, where ids tell the cases apart.
 
     Raises:
@@ -110,7 +114,7 @@ def read_sheet(
             f"rows without an id and a text are read as further ratings of the case above them ({count_words(carried, 'row')})"
         )
     columns = _with_scales(sheet, columns, rows, scales, beside, say)
-    for note in clear_stray_scores(numbered, columns.of("rating")):
+    for note in (*_repeated_lines(numbered, columns), *clear_stray_scores(numbered, columns.of("rating"))):
         say(note)
     scores_by_column = {name: [row.get(name, "") for row in rows] for name in columns.of("rating")}
     for name in scores_by_column:
@@ -128,7 +132,7 @@ def read_sheet(
     if (by_attribute := rows_by_attribute(rows, columns)) is not None:
         rows, columns = by_attribute
         say(
-            f"each row is read as one score of one attribute; the attributes are: {', '.join(columns.of('rating'))}"
+            f"each row is read as one score of one attribute; the attributes are: {', '.join(map(without_scale, columns.of('rating')))}"
         )
     if (by_system := ids_by_system(rows, columns)) is not None:
         rows, columns, telling = by_system
@@ -139,13 +143,27 @@ def read_sheet(
     for name, others in ids_by_text(rows, columns).items():
         say(f"several texts have the id {name!r}; the others are read as {', '.join(map(repr, others))}")
     ratings = columns.of("rating") if columns.one("rater") is None else ()
-    if scores := scores_by_person(ratings) or doubts.settle_people(ratings):
-        people, subjects = (
-            ", ".join(dict.fromkeys(pair[side] for pair in scores.values())) for side in (0, 1)
+    scores = (
+        doubts.named_people(ratings, people) or scores_by_person(ratings) or doubts.settle_people(ratings)
+    )
+    if scores:
+        raters, subjects = (
+            ", ".join(dict.fromkeys(without_scale(pair[side]) for pair in scores.values())) for side in (0, 1)
         )
-        say(f"{len(scores)} columns are read as people's scores (attributes: {subjects}; people: {people})")
+        say(f"{len(scores)} columns are read as people's scores (attributes: {subjects}; people: {raters})")
         rows, columns = rows_by_person(rows, columns, scores)
     return rows, columns
+
+
+def _repeated_lines(
+    numbered: Sequence[tuple[int, Mapping[str, str]]], columns: SheetColumns
+) -> Iterator[str]:
+    """A note for each row of a named rater that says just what an earlier one says."""
+    lines: dict[tuple[str, ...], int] = {}
+    for line, row in numbered if columns.one("rater") else ():
+        earlier = lines.setdefault(tuple(row.get(name, "") for name in columns.roles), line)
+        if earlier != line:
+            yield f"line {line} repeats line {earlier} and is counted once"
 
 
 def sheet_case_ids(
@@ -281,16 +299,23 @@ class _Doubts:
         if texts and not any(pair.startswith("output=") for pair in self.named):
             error = VenireError(
                 f"{self.sheet}: the text to judge could be in the column {' or '.join(map(repr, texts))}",
-                remedy=f"say which: --column output={texts[0]!r}",
+                remedy=f"say which, and what the other is, such as: --column output={texts[-1]!r} --column source={texts[0]!r} (or kept={texts[0]!r}, "
+                "if jurors must not see it)",
             )
             text = self._answer("Which column holds the text to judge?", texts, error)
             columns = columns.with_role(text, "output")
-        for text in unplaced_texts(columns, self.rows):
+        rivals = [text for text in texts if columns.roles[text] == "kept"]
+        for text in dict.fromkeys([*unplaced_texts(columns, self.rows), *rivals]):
             error = VenireError(
                 f"{self.sheet}: the column {text!r} could be the source, which jurors see, or something that they must not see",
-                remedy=f"say which: --column source={text!r} or --column kept={text!r}",
+                remedy=f"say which: --column source={text!r}, --column reference={text!r}, --column kept={text!r} or, if it is the text to judge, "
+                f"--column output={text!r}",
             )
-            columns = self._with_role(columns, text, ("source", "reference", "question", "kept"), error)
+            columns = self._with_role(
+                columns, text, ("source", "reference", "question", "kept", "output"), error
+            )
+            if columns.one("output") == text:
+                return self.settle_texts(columns)
         for text in texts_by_place(columns, self.rows):
             if f"{columns.roles[text]}={text}" not in self.named:
                 self.say(
@@ -352,6 +377,21 @@ class _Doubts:
             for _, row in cells:
                 row[column] = ""
 
+    def named_people(self, ratings: Sequence[str], people: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """By column, whose scores it holds and of what, where the command line names the people."""
+        scores = scores_of_people(ratings, people)
+        for person in people:
+            if person not in (rater for rater, _ in scores.values()):
+                raise VenireError(
+                    f"{self.sheet}: no column of scores names {person!r}", remedy=nearest(person, ratings)
+                )
+        if unnamed := [name for name in ratings if people and name not in scores]:
+            raise VenireError(
+                f"{self.sheet}: none of {', '.join(people)} is named by the column {unnamed[0]!r}",
+                remedy=f"name whoever rated there with one more --rater, or leave the column out: --column kept={without_scale(unnamed[0])!r}",
+            )
+        return scores
+
     def settle_people(self, ratings: Sequence[str]) -> dict[str, tuple[str, str]]:
         """By column, whose scores it holds and of what, where that has to be asked; empty where they are nobody's by name."""
         parts = unclear_persons(ratings)
@@ -364,13 +404,13 @@ class _Doubts:
             problem = f"are {shown} people who rated, or attributes?"
             error = VenireError(
                 f"{self.sheet}: {problem}",
-                remedy=f"name the columns of people as '{first}: ATTRIBUTE'; for attributes, give --column rating={first!r}",
+                remedy=f"if they are people, give {_rater_options(parts)}; if they are attributes, --column rating={without_scale(first)!r}",
             )
             is_people = self._answer(problem.capitalize(), ("people", "attributes"), error) == "people"
             return {name: (name, OVERALL) for name in parts} if is_people else {}
         error = VenireError(
             f"{self.sheet}: which part of the column names {shown} is the rater's name, and which the attribute?",
-            remedy=f"name the columns as 'PERSON: ATTRIBUTE' or 'ATTRIBUTE (PERSON)'; if no part is a person, give --column rating={first!r}",
+            remedy=f"name the people, such as {_rater_options(part for _, part in parts.values())}; if no part is a person, give --column rating={without_scale(first)!r}",
         )
         question = f"Which part of the column names {shown} is the rater's name?"
         side = self._answer(question, ("first", "second", "neither"), error)
@@ -390,6 +430,10 @@ class _Doubts:
             return columns
         role = self._answer(f"What does the column {column!r} hold?", roles, error)
         return columns.with_role(column, role)  # type: ignore[arg-type]
+
+
+def _rater_options(people: Iterable[str]) -> str:
+    return " ".join(f"--rater {quote(without_scale(person))}" for person in dict.fromkeys(people))
 
 
 def _with_scales(
@@ -428,8 +472,17 @@ def _with_scales(
         ends_by_column |= dict.fromkeys(
             [column] if column else columns.of("rating"), (int(numbers[1]), int(numbers[2]))
         )
+    steps = told_steps(beside)
+    words = {
+        ends: "".join(f", {step} = {steps[step]}" for step in sorted(steps))
+        if steps and ends == (min(steps), max(steps)) else ""
+        for ends in ends_by_column.values()
+    }  # fmt: skip
     return rename_columns(
         columns,
         rows,
-        {name: f"{without_scale(name)} ({low}-{high})" for name, (low, high) in ends_by_column.items()},
+        {
+            name: f"{without_scale(name)} ({ends[0]}-{ends[1]}{words[ends]})"
+            for name, ends in ends_by_column.items()
+        },
     )

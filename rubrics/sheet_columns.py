@@ -74,7 +74,7 @@ _RATED_BY = re.compile(
     r"evaluee?|notee?|relue?|corrigee?|evaluad[oa]|revisad[oa]|puntuad[oa]|calificad[oa]|corregid[oa]|avaliad[oa]|corrigid[oa]) (by|von|durch|par|por)\b|"
     r"^(your|rater s|reviewer s) name$"
 )
-_ID_ENDINGS = ("id", "no", "nr", "number", "code", "key")
+_ID_ENDINGS = ("id", "no", "nr", "number", "code", "key", "ref")
 _SHORT_ENDINGS: Sequence[tuple[Role, Sequence[str]]] = (
     ("rater", ("rater", "reviewer", "annotator", "evaluator", "assessor", "grader", "initials", "username")),
     ("system", ("system", "model", "bot", "assistant", "engine", "vendor", "author", "writer")),
@@ -194,8 +194,16 @@ def _cells(columns: Iterable[str], rows: Sequence[Mapping[str, str]]) -> dict[st
 
 
 def _score_columns(cells: Mapping[str, Sequence[str]]) -> list[str]:
-    """The columns of scores; neither keys nor a form's status."""
-    return [c for c in cells if is_scores(c, cells[c]) and not _is_key(c) and not is_form_status(c, cells[c])]
+    """The columns of scores; neither keys, running numbers nor a form's status."""
+    return [
+        c for c in cells
+        if is_scores(c, cells[c]) and not (_is_key(c) or _is_running(cells[c]) or is_form_status(c, cells[c]))
+    ]  # fmt: skip
+
+
+def _is_running(cells: Sequence[str]) -> bool:
+    """Whether the cells number six rows or more: 1, 2, 3 and so on."""
+    return len(cells) > 5 and list(cells) == [str(place) for place in range(1, len(cells) + 1)]
 
 
 def _beside_sliders(
@@ -251,7 +259,10 @@ def _guess_id(
     }
     apart = [c for c in ids if any(cells[c]) and _tells_apart(ids[c], texts)]
     matches = [c for c in apart if len(set(ids[c])) == len(set(zip(texts, systems, strict=False)))]
-    return next(iter((*matches, *exact, *apart)), None)
+    distinct = len(set(filter(None, texts)))
+    # One id may have been given twice by mistake.
+    nearly = [c for c in ids if 5 <= 0.8 * distinct <= len(set(filter(None, cells[c]))) <= distinct]
+    return next(iter((*matches, *exact, *apart, *nearly)), None)
 
 
 def _first_key(
@@ -460,7 +471,10 @@ def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str], rated:
             len(names) == len({text for _, text in named})
             or (counted and not rated and len(names) == len(named))
         )
-        and (not is_scores(column, cells) or (counted and not QUALITY.search(plain_name(column))))
+        and (
+            not is_scores(column, cells)
+            or (counted and (_is_running(cells) or not QUALITY.search(plain_name(column))))
+        )
     )
 
 

@@ -122,6 +122,8 @@ def _mostly(cells: Mapping[str, Sequence[str]], mark: Callable[[str], object]) -
     found = {}
     for name, column in cells.items():
         marks = [cell for cell in column if cell and mark(cell)]
+        if not marks:
+            continue
         stray = sum(bool(cell) and not is_missing(cell) and not mark(cell) for cell in column)
         if stray < len(marks) and stray <= max(1, len(marks) // 4):
             found[name] = set(marks)

@@ -108,6 +108,24 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     return {}
 
 
+def scores_of_people(names: Sequence[str], people: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """By column of scores, which of `people` it names and what is left of its name; a column that names none is left out."""
+    scores = {}
+    for name in names:
+        plain = without_scale(name)
+        for person in sorted(people, key=len, reverse=True):
+            word = (
+                rf"(?<![^\W_]){re.escape(person)}(?![^\W_])"
+                if not person.isdigit()
+                else rf"(?<!\d){person}(?!\d)"
+            )
+            match = re.search(rf"^(.*?)[^\w]*_*(?:{word})(?:['’]s\b)?_*[^\w]*(.*)$", plain)
+            if match and not (match[1] and match[2]):
+                scores[name] = (person, (match[1] or match[2] or OVERALL) + name[len(plain) :])
+                break
+    return scores
+
+
 def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Columns of scores in two parts of which either may be the person's; or, with an empty second part, named by words that may be people's names."""
     for form, usual in _BY_PERSON:
@@ -122,9 +140,12 @@ def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     words = _parts(names, _TWO_WORDS)
     heads, tails = ({plain_name(part[side]) for part in words.values()} for side in (0, 1))
     rated = [[QUALITY.search(part) is not None for part in side] for side in (heads, tails)]
-    if _is_grid(words) and any(
-        len(people) > 1 and all(subject) and not any(person)
-        for people, subject, person in ((heads, rated[1], rated[0]), (tails, rated[0], rated[1]))
+    if _is_grid(words) and (
+        any(
+            len(people) > 1 and all(subject) and not any(person)
+            for people, subject, person in ((heads, rated[1], rated[0]), (tails, rated[0], rated[1]))
+        )
+        or (len(heads) == 1 and all(_is_surname(tail) for _, tail in words.values()))
     ):
         return words
     if len(names) > 1 and all(map(_NAME.fullmatch, names)):

@@ -6,21 +6,25 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 QUALITY = re.compile(
     r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|useful|helpful|relevan|concis|succinct|coheren|consisten|"
-    r"organi|fluen|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|\bmarks?\b|\bpoints?\b|\bstars?\b|punkte|"
+    r"organi|fluen|usab|agree|trust|satisf|appropriat|naturalness|engag|brevity|grounded|persuas|credib|plausib|toxic|profession|respect|adheren|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|\bmarks?\b|\bpoints?\b|\bstars?\b|punkte|"
     r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|wertung|beurteil|note$|exact|precis|clair\b|clarte|utile|qualite|complet|"
     r"claridad|fidel|adequa|adakvat|calidad|util|puntua|calific|evalua[ct]i|avaliac|pontuac|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
     re.IGNORECASE,
 )
 """Stems of what is commonly rated, in five languages."""
+_RANGE = r"(?:(?:scale|likert|skala|escala|échelle)?:?\s*)?(-?\d+)\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\+?(\d+)"
+_STEP = r"-?\d+[ :–-]\s*[^\W\d][^)\],;]*"
 _SCALE_NOTE = re.compile(
-    r"\s*[(\[]\s*(?:(?:scale|likert|skala|escala|échelle)?:?\s*-?\d+\s*(?:-|–|\.\.|to|bis|à|a|/)\s*\+?\d+|y(?:es)?\s*/\s*no?|likert[^)\]]*|-?\d+\s*=[^)\]]*|%|/\s*\d+)\s*[)\]]\s*$|\s*(?:/|out of)\s*\d+\s*$",
+    rf"\s*[(\[]\s*(?:{_RANGE}(?:\s*[,;:][^)\]]*)?|{_STEP}(?:[,;/]\s*{_STEP})+|y(?:es)?\s*/\s*no?|likert[^)\]]*|-?\d+\s*=[^)\]]*|%|/\s*\d+)\s*[)\]]\s*$"
+    r"|\s*(?:/|out of)\s*\d+\s*$",
     re.IGNORECASE,
 )
-"""What stands behind a name and says the scale, as `(1-5)` or `(1 = poor, 5 = good)`."""
+"""What stands behind a name and says the scale, as `(1-5)`, `(1-5, 5 = good)`, `(1 = poor, 5 = good)` or `[0 none, 1 minor, 2 major]`."""
 _YES_NO: Mapping[str, float] = {
     **dict.fromkeys(("yes", "y", "ja", "oui", "si", "sim", "true", "wahr", "vrai", "verdadero"), 1.0),
     **dict.fromkeys(("no", "n", "nein", "non", "nao", "false", "falsch", "faux", "falso"), 0.0),
@@ -38,7 +42,7 @@ _MISSING = re.compile(
 )
 """What people write where there is no score, without its signs: `n/a`, `k.A.`, `-`, `?`, `-99`."""
 COUNTED = re.compile(
-    r"\b(age|visits?|weeks?|days?|months?|years?|sessions?|turns?|words?|tokens?|length|count|order|pages?|seed|minutes|seconds|duration|time|"
+    r"\b(age|visits?|weeks?|days?|months?|years?|sessions?|turns?|words?|tokens?|len|length|count|order|pages?|seed|minutes|seconds|duration|time|"
     r"attempts?|trials?|experience|rank|ranking|position|worter|mots|palabras|palavras|alter|woche|tag|jahre?|edad|semana|visita|idade)\b"
 )
 """Small numbers that nobody gave as a score."""
@@ -51,6 +55,12 @@ AGGREGATE = re.compile(
     r"gesamtsumme|konsens|moyenne|mediane|somme|media|promedio|mediana|suma|consenso|soma)"
 )
 """What stands in a person's place over scores worked out from the others, or before a row of them."""
+_MONTHS = (
+    " january february march april may june july august september october november december januar februar marz mrz mai juni juli oktober dezember "
+    "janvier fevrier mars avril juin juillet aout septembre octobre novembre decembre enero febrero marzo abril mayo junio julio agosto septiembre "
+    "octubre noviembre diciembre janeiro fevereiro marco maio junho julho setembro outubro novembro dezembro"
+)
+"""In five languages: a spreadsheet makes a date of a cell such as `4-5`, and writes it as `4-May`."""
 _LONGEST = 50
 """Characters of a cell that may be a score with its label."""
 _MOST_SCORE = 10
@@ -99,12 +109,18 @@ def score_of(cell: str, most: float = _MOST_SCORE, least: float = 0) -> float | 
     if (answer := _YES_NO.get(word, _PASS_FAIL.get(word))) is not None:
         return answer
     number = re.fullmatch(
-        r"(-?\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*[^\W\d].{0,30}|\s*%)?", cell
+        r"(-?\d{1,3}(?:\.\d+|,\d{1,2}|,\d{4,})?)(?:\s*[-–:=(]\s*([^\W\d].{0,30})|\s*%)?", cell
     )
-    if number is None or (cell.endswith("%") and most < _MOST_PERCENT):
+    if number is None or (cell.endswith("%") and most < _MOST_PERCENT) or _is_month(number[2] or ""):
         return None
     score = float(number[1].replace(",", "."))
     return score if least <= score <= most else None
+
+
+def _is_month(label: str) -> bool:
+    """Whether the words behind a number are a month's name or the beginning of one, with or without a year."""
+    name = re.sub(r"[ \d]+$", "", plain_name(label))
+    return len(name) > 2 and f" {name}" in _MONTHS
 
 
 def _limits(column: str, cells: Sequence[str], *, rated: bool = False) -> tuple[float, float]:
@@ -122,6 +138,8 @@ def _limits(column: str, cells: Sequence[str], *, rated: bool = False) -> tuple[
 def noted_scale(column: str) -> tuple[int, int] | None:
     """The ends of the scale that stands behind a column's name, as in `Clarity (1-5)` or `Harm (0 = none, 3 = severe)`."""
     note = column[len(without_scale(column)) :]
+    if whole := re.match(rf"\s*[(\[]\s*{_RANGE}(?=\s*[)\],;:])", note, re.IGNORECASE):
+        return (int(whole[1]), int(whole[2])) if int(whole[1]) < int(whole[2]) else None
     numbers = re.findall(r"-?\d+(?=\s*=)" if "=" in note else r"(?<=[(\[])-\d+|\d+", note)
     ends = [int(number) for number in numbers]
     ends += [0] if re.search(r"(?:/|out of)\s*\d+\s*\W?$", note) and len(ends) == 1 else []
@@ -129,10 +147,16 @@ def noted_scale(column: str) -> tuple[int, int] | None:
 
 
 def noted_steps(column: str) -> dict[int, str]:
-    """What each step means, where all stand behind a column's name, as in `Tone (1 = rude, 2 = neutral, 3 = kind)`."""
-    note = column[len(without_scale(column)) :].strip(" ()[]")
-    steps = {int(step[1]): step[2].strip() for step in re.finditer(r"(-?\d+)\s*=\s*([^,;=]+)", note)}
-    return steps if steps and len(steps) == max(steps) - min(steps) + 1 > 1 else {}
+    """What the steps of the scale behind a column's name mean, as in `Tone (1 = rude, 2 = neutral, 3 = kind)`; those that it does not
+    name are their numbers. Empty where it names none."""
+    ends, note = noted_scale(column), column[len(without_scale(column)) :].strip(" ()[]")
+    parts = [
+        re.fullmatch(r"(-?\d+)\s*[=: –-]\s*([^\W\d].*)", part.strip()) for part in re.split("[,;/]", note)
+    ]
+    named = {int(part[1]): part[2].strip() for part in parts if part}
+    if not named or ends is None or ends[1] - ends[0] > _MOST_SCORE:
+        return {}
+    return {step: named.get(step, str(step)) for step in range(ends[0], ends[1] + 1)}
 
 
 def scale_bounds(column: str, cells: Iterable[str]) -> Bounds:
@@ -223,6 +247,26 @@ def scale_told_of(column: str, lines: Iterable[str]) -> tuple[int, int] | None:
     return told_scale((line for line, head in heads.items() if head and f" {head} " in words), re.compile(_ENDS))  # fmt: skip
 
 
+_NAMED_STEP = re.compile(r"\b(\d{1,2})\s*=\s*([^\W\d].*?)\s*(?=[,;/|.=(]|\W+\d|\b(?:to|bis|a|à)\s+\d|$)")
+
+
+def told_steps(beside: Iterable[Sequence[str]]) -> dict[int, str]:
+    """What lines beside a table say of single steps, as `1 = poor, 5 = excellent` or rows of a number and a word; empty where they differ."""
+    pairs = [
+        (int(number), word)
+        for cells in beside
+        for number, word in (
+            [(cells[0], cells[1])] if len(cells) == 2 and re.fullmatch(r"\d{1,2}", cells[0])
+            else _NAMED_STEP.findall(" ".join(cells))
+        )
+    ]  # fmt: skip
+    words = {number: re.sub(r"[()\[\],;/.]+|\s\d*$", " ", word).strip() for number, word in pairs}
+    differ = any(
+        words[number] != re.sub(r"[()\[\],;/.]+|\s\d*$", " ", word).strip() for number, word in pairs
+    )
+    return {} if differ else {number: word for number, word in words.items() if word}
+
+
 def legend_scale(beside: Iterable[Sequence[str]]) -> tuple[int, int] | None:
     """The one scale whose steps stand beside a table, each in a row with few words: `1 | poor`, `2 | fair`, `3 | good`."""
     steps = [
@@ -304,6 +348,7 @@ def without_scale(column: str) -> str:
     return _SCALE_NOTE.sub("", column).strip() or column
 
 
+@lru_cache(maxsize=1024)
 def plain_name(column: str) -> str:
     letters = (
         unicodedata.normalize("NFKD", without_scale(column).casefold()).encode("ascii", "ignore").decode()

@@ -8,7 +8,7 @@ from itertools import count, pairwise, starmap
 from typing import NamedTuple
 
 from .sheet_columns import NAMES, Role, SheetColumns, attribute_column
-from .sheet_scores import AGGREGATE, is_missing, legend_scale, plain_name, score_of
+from .sheet_scores import AGGREGATE, is_missing, legend_scale, plain_name, score_of, without_scale
 from .sheet_texts import text_kind
 
 Grid = Sequence[tuple[int, Sequence[str]]]
@@ -248,18 +248,19 @@ def rows_by_attribute(
     if subject is None or len(scores) != 1:
         return None
     (score,) = scores
+    scale = score[len(without_scale(score)) :]
     telling = [name for name, role in columns.roles.items() if role not in ("rating", "kept", "left out")]
     pivoted: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         others = {name: cell for name, cell in row.items() if name not in (subject, score)}
         whole = pivoted.setdefault(tuple(row.get(name, "").strip() for name in telling), others)
-        attribute = row.get(subject, "").strip()
-        if not attribute or attribute in whole:
+        attribute = row.get(subject, "").strip() + scale
+        if attribute == scale or attribute in whole:
             return None
         whole[attribute] = row.get(score, "")
     if len(pivoted) == len(rows):
         return None
-    attributes = dict.fromkeys(row[subject].strip() for row in rows)
+    attributes = dict.fromkeys(row[subject].strip() + scale for row in rows)
     roles = {name: role for name, role in columns.roles.items() if name not in (subject, score)}
     filled = [{**dict.fromkeys(attributes, ""), **row} for row in pivoted.values()]
     return filled, SheetColumns({**roles, **dict.fromkeys(attributes, "rating")})

@@ -12,6 +12,7 @@ from workbooks import text_rows, write_workbook, write_xls
 
 from venire import load_cases, load_jury, load_rubric
 from venire.cli import app
+from venire.commands.own_sheet import _ends_at, _settle_scales
 from venire.commands.project_files import cases_of
 from venire.commands.starting import _say_unseen
 from venire.evals.studies.plan import plan_study
@@ -279,6 +280,39 @@ def test_rows_are_one_case_where_nothing_but_the_person_and_the_scores_differ() 
     (kept, _) = cases_of([{"text": "One.", "id": "k"}, {"text": "One."}], alone, Path("s.csv"))
     assert kept["sheet_id"] == "k"
     assert sheet_ratings([{"text": "One."}], alone) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "ends"),
+    [
+        ({1: 6, 2: 8, 3: 6, 4: 7}, True),
+        ({1: 10, 3: 10, 4: 10}, False),
+        ({1: 12, 2: 12, 3: 12, 4: 5}, False),
+        ({1: 12, 2: 12, 3: 11, 4: 5}, True),
+        ({1: 5, 2: 5, 3: 5, 4: 4}, False),
+        ({1: 5, 2: 4, 3: 5, 4: 5}, False),
+        ({1: 6, 2: 6, 3: 6, 3.5: 6}, False),
+    ],
+)
+def test_a_scale_ends_where_every_step_is_often_given(given: dict[float, int], ends: bool) -> None:
+    """A step that nobody gave, or a highest one that is rare, may be one of a longer scale that people avoid."""
+    assert _ends_at(max(given), 1, given) is ends
+
+
+@pytest.mark.parametrize(("top", "number", "refused"), [(4, 24, True), (4, 12, False), (8, 24, False), (5, 24, False)])  # fmt: skip
+def test_a_highest_score_that_is_rare_among_many_must_be_said_to_be_the_end_unless_it_is_of_ten(
+    top: int, number: int, refused: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = [top, *(1 + place % (top - 1) for place in range(number - 1))]
+    rows = [{"text": f"Text {place}.", "score": str(score)} for place, score in enumerate(scores)]
+    columns = SheetColumns({"text": "output", "score": "rating"})
+    if refused:
+        with pytest.raises(VenireError, match="the scale may end there or at 5") as error:
+            _settle_scales(Path("s.csv"), columns, rows, yes=True)
+        assert "--scale 1-4 or --scale 1-5" in error.value.remedy
+    else:
+        assert _settle_scales(Path("s.csv"), columns, rows, yes=True).roles == columns.roles
+        assert ("the scale is assumed to be" in capsys.readouterr().err) == (top != 5)
 
 
 def test_only_rows_with_something_in_them_are_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from workbooks import text_rows, write_workbook
 
 from venire.cli import app
-from venire.rubrics.errors import InvalidFile
+from venire.rubrics.errors import InvalidFile, VenireError
 from venire.rubrics.ratings import read_ratings
+from venire.rubrics.sheet import read_sheet, sheet_ratings
 from venire.rubrics.sheet_marks import read_marks
 from venire.rubrics.sheet_table import sheet_table
 
@@ -54,6 +55,8 @@ SHEETS = {
     "numbered raters behind": Sheet(rows("id|summary|accurate_r1|accurate_r2", *TWO), 3, "accurate", "r1 r2", 6),
     "numbered raters, several words": Sheet(rows("id|summary|clinically_useful_rater1|clinically_useful_rater2", *TWO), 3, "clinically_useful", "rater1 rater2", 6),
     "numbered raters before": Sheet(rows("id|summary|R1 accuracy|R1 clarity|R2 accuracy|R2 clarity", *FOUR), 3, "accuracy clarity", "R1 R2", 12),
+    "a count of words beside scores": Sheet(rows("id|Summary|hyp_len|adequacy_anno1|adequacy_anno2", "1|TEXT|6|4|5", "2|TEXT|4|3|3", "3|TEXT|5|2|1"), 3, "adequacy", "anno1 anno2", 6),
+    "a quality nobody listed, by surname": Sheet(rows("id|Summary|Grit Patel|Grit Green", *TWO), asks="--rater Patel --rater Green"),
     "person and colon": Sheet(rows("id|summary|Smith: accurate|Jones: accurate", *TWO), 3, "accurate", "Smith Jones", 6),
     "attribute and colon": Sheet(rows("id|summary|Accuracy: Smith|Clarity: Smith|Accuracy: Jones|Clarity: Jones", *FOUR), 3, **ACC_CLEAR),
     "person behind a dash": Sheet(rows("id|summary|accuracy - Smith|clarity - Smith|accuracy - Jones|clarity - Jones", *FOUR), 3, **ACC_CLEAR),
@@ -182,7 +185,7 @@ SHEETS = {
     "who rated is told by the rows": Sheet("pt,summary,signed,accurate\n" + "".join(f"{n},{text},{who},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("NB", "TK")), 3, "accurate", "NB TK", 6),
     "who rated is perhaps told between text and scores": Sheet(rows("id|summary|Kollegium|accurate", "1|TEXT|Ost|4", "2|TEXT|West|3", "3|TEXT|Ost|2"), asks="'Kollegium' may name the people who rated"),
     "one score a row, in other words": Sheet("nr,summary,Linguist,Category,Points\n" + "".join(f"{n},{text},{who},{what},{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ivo", "Mia") for what in ("Grammar", "Style")), 3, "grammar style", "Ivo Mia", 12),
-    "a scale told above": Sheet("Marks (1 = weak / 4 = strong)\n" + rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "style", "rater-1", 3, "style (1-4)  rating"),
+    "a scale told above": Sheet("Marks (1 = weak / 4 = strong)\n" + rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))), 3, "style", "rater-1", 3, "scale is 1 to 4"),
     "a scale told below": Sheet(rows("id|summary|style", *(f"{n}|TEXT|{n}" for n in (1, 2, 3))) + "\nScale: 1-6\n", 3, "style", "rater-1", 3, "style (1-6)  rating"),
     "many scores and no five": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 3 + (n == 2)}\n" for n in range(24)), asks="--scale 1-4 or --scale 1-5"),
     "many sixes and no seven": Sheet("id,summary,accuracy\n" + "".join(f"{n},{A}{n},{1 + n % 6}\n" for n in range(30)), 30, "accuracy", "rater-1", 30, "accuracy (1-6)  rating"),
@@ -231,6 +234,7 @@ SHEETS = {
     "systems told by the rows": Sheet(f"item,kind,answer,fluent\n1,x,{A},4\n1,y,{B},3\n2,x,{C},2\n2,y,{A} {B},5\n".replace(f"{A} {B}", C + "0"), 4, "fluent", "rater-1", 4, "several texts share an id but differ in 'kind'"),
     "percent behind the name": Sheet(rows("id|summary|Mark (%)", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), 3, "mark", "rater-1", 3),
     "a slider without a name that tells": Sheet(rows("id|summary|DA", "1|TEXT|80", "2|TEXT|75", "3|TEXT|20"), asks="'DA' seems to hold scores"),
+    "a draft and what became of it": Sheet(rows("id|AI draft|Agent version|Quality", *(f"{n}|TEXT|What the agent sent in the end with the day and the way.|{n}" for n in (1, 2, 3))), asks="--column output='Agent version'"),
     "a doctor's and a machine's": Sheet(rows("id|transcript|doctor_note|ai_note|quality", *(f"{n}|What was said in the room.|What the doctor wrote down in the evening of that day.|TEXT|{n}" for n in (1, 2, 3))), asks="'doctor_note' could be the source"),
     "a person's and a machine's": Sheet(rows("id|transcript|human_note|ai_note|quality", *(f"{n}|What was said in the room.|What a person wrote down.|TEXT|{n}" for n in (1, 2, 3))), 3, "quality", "rater-1", 3, "human_note  reference"),
     "addresses of raters": Sheet(rows("Stempel|Adresse der Person|Fall|Zusammenfassung|Wie klar?", "1.5.|a@x.org|1|TEXT|4", "2.5.|b@x.org|2|TEXT|3", "3.5.|a@x.org|3|TEXT|5"), 3, "wie_klar", "a@x.org b@x.org", 3),
@@ -485,8 +489,133 @@ def test_marks_are_read_as_the_numbers_that_they_stand_for(cells: str, scores: s
     assert [row["x"] for row in read] == scores.split(mark)
 
 
+@pytest.mark.parametrize(
+    ("columns", "scales"),
+    [
+        # From one, unless somebody gave none of so many, or there are more than ten.
+        ({"x": "7/10 3/10"}, {"x": "1-10"}),
+        ({"x": "7/11 3/11"}, {"x": "0-11"}),
+        ({"x": "0/4 3/4"}, {"x": "0-4"}),
+        ({"x": "7/10 3/10", "y": "0/10 9/10"}, {"x": "0-10", "y": "0-10"}),
+        ({"x": "4/5 2/5", "y": "0/10 9/10"}, {"x": "1-5", "y": "0-10"}),
+        ({"x": "★★★ ★"}, {"x": "1-5"}),
+        ({"x": "★★★ ★", "y": "★★★★★★★ ★★☆☆☆☆☆"}, {"x": "1-7", "y": "1-7"}),
+    ],
+)
+def test_the_scale_of_marks_is_that_of_all_columns_of_their_kind(
+    columns: dict[str, str], scales: dict[str, str]
+) -> None:
+    cells = {name: column.split() for name, column in columns.items()}
+    named = read_marks([dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)])
+
+    assert named == {name: f"{name} ({scale})" for name, scale in scales.items()}
+
+
 @pytest.mark.parametrize("line", [4, 5], ids=["workbook", "text"])
 def test_a_last_text_of_two_lines_that_nobody_rated_is_no_note(line: int) -> None:
     grid = [(1, ["id", "summary", "a", "b"]), (2, ["1", A, "4", "5"]), (3, ["2", B, "3", "2"]), (line, ["", f"{C}\n{C}", "", ""])]  # fmt: skip
 
     assert len(sheet_table(grid).rows) == 3
+
+
+def made(folder: Path, sheet: str, *options: str) -> Path:
+    """The folder that `venire new` makes from a sheet."""
+    path = folder / "sheet.csv"
+    path.write_text(sheet)
+    command = ["new", str(folder / "made"), "--from", str(path), "--jury", "lens-jury", "--yes", *options]
+    ended = CliRunner().invoke(app, command)
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    return folder / "made"
+
+
+@pytest.mark.parametrize(
+    ("header", "people", "attributes"),
+    [
+        ("AB|CD", ["AB", "CD"], {"overall_quality"}),
+        ("tone_1|tone_2", ["1", "2"], {"tone"}),
+        ("Tone – Rossi|Tone – O’Neill", ["Rossi", "O’Neill"], {"tone"}),
+        ("An Li’s tone|Bo Li’s tone", ["An Li", "Bo Li"], {"tone"}),
+        ("Tone Patel (1-7)|Tone Green (1-7)", ["Green", "Patel"], {"tone"}),
+    ],
+)
+def test_people_are_named_on_the_command_line_where_names_of_columns_do_not_tell(
+    tmp_path: Path, header: str, people: list[str], attributes: set[str]
+) -> None:
+    named = [word for person in people for word in ("--rater", person)]
+    ratings = list(read_ratings(made(tmp_path, rows(f"id|summary|{header}", *TWO), *named) / "ratings.csv"))
+
+    assert {rating.rater for rating in ratings} == set(people)
+    assert {rating.attribute for rating in ratings} == attributes
+    assert len(ratings) == 6
+
+
+def test_a_person_whom_no_column_names_and_a_column_of_nobody_are_refused(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(rows("id|summary|AB|CD", *TWO))
+    for people, problem in ((["AB", "EF"], "no column of scores names 'EF'"), (["AB"], "by the column 'CD'")):
+        with pytest.raises(VenireError, match=problem):
+            read_sheet(sheet, say=lambda _: None, people=people)
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        rows("id|summary|Note (1 = sehr gut, 4 = mangelhaft)", "1|TEXT|4", "2|TEXT|3", "3|TEXT|1", mark=";"),
+        rows("id|summary|Note [1 sehr gut, 2 gut, 3 schlecht, 4 mangelhaft]", "1|TEXT|4", "2|TEXT|3", "3|TEXT|1", mark=";"),
+        "Notes from 1 = sehr gut to 4 = mangelhaft\n" + rows("id|summary|Note", "1|TEXT|4", "2|TEXT|3", "3|TEXT|1"),
+    ],
+)  # fmt: skip
+def test_what_a_sheet_says_of_the_steps_of_its_scale_reaches_the_jurors(tmp_path: Path, sheet: str) -> None:
+    folder = made(tmp_path, sheet)
+    (scale,) = yaml.safe_load((folder / "rubric.yaml").read_text())["scales"].values()
+
+    assert list(scale["anchors"]) == [1, 2, 3, 4]
+    assert (scale["anchors"][1], scale["anchors"][4]) == ("sehr gut", "mangelhaft")
+    assert sorted(rating.value for rating in read_ratings(folder / "ratings.csv")) == [1, 3, 4]
+
+
+def test_texts_that_are_numbered_in_turn_have_these_numbers_for_ids_whatever_the_column_is_called(
+    tmp_path: Path,
+) -> None:
+    lines = [f"{n},Text {n} is about a patient who is well.,{2 + n % 4},{5 - n % 3}" for n in range(1, 8)]
+    sheet = "\n".join(["Note,Summary,Smith: overall,Jones: overall", *lines])
+    ratings = list(read_ratings(made(tmp_path, sheet) / "ratings.csv"))
+
+    assert {rating.case for rating in ratings} == set("1234567")
+    assert {(rating.rater, rating.attribute) for rating in ratings} == {
+        ("Smith", "overall"),
+        ("Jones", "overall"),
+    }
+
+
+def test_an_id_that_was_given_twice_is_said_and_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    ids = ["M01", "M02", "M03", "M04", "M05", "M04", "M07", "M08"]
+    lines = [f"{name},{(A, B, C)[n % 3]} It was seen on day {n}.,{1 + n % 5}" for n, name in enumerate(ids)]
+    (tmp_path / "sheet.csv").write_text("\n".join(["msg_id,summary,clear", *lines]))
+    notes: list[str] = []
+    read, columns = read_sheet(tmp_path / "sheet.csv", say=notes.append)
+
+    assert columns.one("id") == "msg_id"
+    assert [row["msg_id"] for row in read] == ["M01", "M02", "M03", "M04", "M05", "M04-2", "M07", "M08"]
+    assert any("'M04'" in note for note in notes)
+
+
+def test_a_row_that_was_pasted_twice_is_named_and_counted_once(tmp_path: Path) -> None:
+    lines = [f"{n},{text},{who},4" for n, text in enumerate((A, B, C)) for who in ("Smith", "Jones")]
+    (tmp_path / "sheet.csv").write_text("\n".join(["id,summary,rater,clear", *lines, lines[-1]]))
+    notes: list[str] = []
+    read, columns = read_sheet(tmp_path / "sheet.csv", say=notes.append)
+
+    assert "line 8 repeats line 7 and is counted once" in notes
+    assert len(sheet_ratings(read, columns)) == 6
+
+
+def test_the_rival_of_the_text_that_is_named_is_asked_about_and_never_dropped_unasked(tmp_path: Path) -> None:
+    lines = [f"{n},{text},{text[::-1]},{n + 1}" for n, text in enumerate((A, B, C))]
+    (tmp_path / "sheet.csv").write_text("\n".join(["id,Caller said,Counsellor replied,clear", *lines]))
+    named = ["output=Counsellor replied"]
+    with pytest.raises(VenireError, match="'Caller said' could be the source"):
+        read_sheet(tmp_path / "sheet.csv", say=lambda _: None, named=named)
+    _, columns = read_sheet(tmp_path / "sheet.csv", say=lambda _: None, named=[*named, "source=Caller said"])
+
+    assert (columns.one("output"), columns.one("source")) == ("Counsellor replied", "Caller said")

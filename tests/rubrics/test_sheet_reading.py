@@ -47,7 +47,7 @@ LONG = "The patient has had a fever since Monday"
     ("cell", "score"),
     [
         ("4", 4), ("4.5", 4.5), ("4,5", 4.5), ("0", 0), ("10", 10), ("11", None), ("-1", None), ("4 - good", 4),
-        ("4: good", 4), ("4 (good)", 4), ("4-5", None), ("4 5", None), ("3*", None), ("", None), ("four", None),
+        ("4: good", 4), ("4 (good)", 4), ("4-5", None), ("4-May", None), ("5 - abr", None), ("3-mars 2024", None), ("4 - decent", 4), ("4-maybe", 4), ("4 5", None), ("3*", None), ("", None), ("four", None),
         ("yes", 1), ("No", 0), ("Ja", 1), ("nein", 0), ("Sí", 1), ("80%", None), ("1,250", None), ("1234", None),
     ],
 )  # fmt: skip
@@ -497,7 +497,7 @@ def test_a_sheet_that_names_no_rater_is_one_raters_where_each_text_is_rated_once
 @pytest.mark.parametrize(
     ("second", "kept"),
     [
-        ("1,Ana,x,3,", None), ("1,Ana,x,3,1", 2), ("1,Ben,x,3,", 2), ("1,Ana,y,3,", 2), ("2,Ana,x,3,", 2), ("1,Ana,x,,", 2),
+        ("1,Ana,x,3,", None), ("1,Ana,x,3,0", None), ("1,Ana,x,3,1", 2), ("1,Ben,x,3,", 2), ("1,Ana,y,3,", 2), ("2,Ana,x,3,", 2), ("1,Ana,x,,", 2),
     ],
 )  # fmt: skip
 def test_one_person_rates_an_attribute_of_a_case_once_a_round(

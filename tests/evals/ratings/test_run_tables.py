@@ -12,7 +12,7 @@ from written_transcripts import abstained, cast, transcript_of
 
 from venire import Jury, Stop, Verdict
 from venire.agents.cost import Receipt
-from venire.evals.ratings.evidence import _numbers_as_numbers, two_panels
+from venire.evals.ratings.evidence import _numbers_as_numbers, _seated_people, two_panels
 from venire.evals.ratings.run_tables import (
     ArmAbstentions,
     ArmCosts,
@@ -24,13 +24,14 @@ from venire.evals.ratings.run_tables import (
     RoundVotes,
     VoteChanges,
 )
+from venire.evals.ratings.score_tables import lay_marks, lay_out
 from venire.evals.statistics.matrix import InvalidRatings
 from venire.orchestration.record import Arm
 from venire.orchestration.verdict import verdict
 
 
-def arm(protocol: str = "delphi", name: str = "j", seats: str = "abc") -> Arm:
-    jury = Jury.model_validate({"name": name, "protocol": protocol, "count": "median", "quorum": min(2, len(seats)), "seats": [{"name": seat, "model": f"scripted/{seat}"} for seat in seats]})  # fmt: skip
+def arm(protocol: str = "delphi", name: str = "j", seats: str = "abc", person: str = "") -> Arm:
+    jury = Jury.model_validate({"name": name, "protocol": protocol, "count": "median", "quorum": min(2, len(seats)), "seats": [{"name": seat, "model": f"{'person' if seat == person else 'scripted'}/{seat}"} for seat in seats]})  # fmt: skip
     return Arm(1, name, RUBRIC, jury, {})
 
 
@@ -140,6 +141,32 @@ def test_a_second_panel_is_parted_by_name_and_leaves_somebody() -> None:
         two_panels(human, ["Di"])
     with pytest.raises(InvalidRatings, match="nobody is left"):
         two_panels(human, ["Ana", "Ben", "Cy"])
+
+
+@pytest.mark.parametrize(("protocol", "accurate"), [("delphi", 2), ("panel", 5)])
+def test_a_seated_person_is_a_rater_by_the_votes_cast_before_the_others_were_read(
+    protocol: str, accurate: int
+) -> None:
+    """In a deliberation `a` gave 2 and revised it to 5; a panel's one vote is blind as it stands."""
+    sat = arm(protocol, person="a")
+    raters, notes = _seated_people([sat], table(JurorRatings(), sat), table(VoteChanges(), sat), ["ben"])
+
+    found = {(row.rater, row.attribute): row.value for row in raters.itertuples()}
+    assert found == {("a, blind", "accurate"): accurate, ("a, blind", "tone"): "plain"}
+    assert len(notes) == 1 and "not the revised ones" in notes[0]
+
+
+def test_a_person_is_held_against_what_the_others_say() -> None:
+    """On the sheet and among marks: the median of all, and of the two who are left without each."""
+    people = [ratings("Ana", [1.0, 5.0]), ratings("Ben", [2.0, 4.0]), ratings("Cy", [5.0, 2.0])]
+    world = evidence({"safe": LIKERT}, arms=[ratings("j", [3.0, 3.0])], people=people)
+    sheet, marks = lay_out(world), lay_marks(world)
+    wanted = {None: [2, 4], "Ana": [3.5, 3], "Ben": [3, 3.5], "Cy": [1.5, 4.5]}
+
+    for person, values in wanted.items():
+        assert sheet.reference("safe", without=person).tolist() == values
+        of_marks = marks.reference(without=[person] if person else [])
+        assert (1 + 4 * of_marks).tolist() == pytest.approx(values)
 
 
 def test_metadata_is_numbers_where_all_of_it_is() -> None:
