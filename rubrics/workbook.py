@@ -49,8 +49,9 @@ class WorkbookSheet(NamedTuple):
 
 def visible_sheets(path: Path) -> tuple[str, ...]:
     """The names of a workbook's sheets that are not hidden, in order."""
-    with open_sheet(path) as sheet:
-        return sheet.visible
+    file, _ = split_sheet(path)
+    with _reader_process(file) as (header, _):
+        return tuple(header["sheets"])
 
 
 def data_sheet(path: Path) -> tuple[Path, str]:
@@ -147,7 +148,16 @@ def open_sheet(path: Path) -> Iterator[WorkbookSheet]:
         InvalidFile: There is no such sheet, or the workbook is too large, locked or broken.
     """
     file, name = split_sheet(path)
-    command = [sys.executable, "-P", str(_PROCESS), str(file), name, str(_unpacked_size(file))]
+    with _reader_process(file, name) as (header, rows):
+        yield WorkbookSheet(header["sheet"], tuple(header["sheets"]), rows)
+
+
+@contextmanager
+def _reader_process(
+    file: Path, *name: str
+) -> Iterator[tuple[dict[str, Any], Iterator[tuple[int, list[Cell]]]]]:
+    """What the process that reads says of the workbook, and the rows of the sheet of this name; without a name no sheet is read."""
+    command = [sys.executable, "-P", str(_PROCESS), str(file), str(_unpacked_size(file)), *name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         try:
@@ -155,8 +165,8 @@ def open_sheet(path: Path) -> Iterator[WorkbookSheet]:
             header = next(lines, None)
             if header is None:
                 raise _too_large(file)
-            _check_opened(file, name, header)
-            yield WorkbookSheet(header["sheet"], tuple(header["sheets"]), _rows(file, lines, process))
+            _check_opened(file, "".join(name), header)
+            yield header, _rows(file, lines, process)
         finally:
             process.kill()
 

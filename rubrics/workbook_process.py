@@ -12,13 +12,17 @@ from typing import Any
 MEGABYTE = 2**20
 
 
-def main(path: str, name: str, unpacked: int) -> None:
+def main(path: str, unpacked: int, name: str | None = None) -> None:
+    """The sheet of this name, or the first where the name is empty; without one, only the names of the sheets."""
     _limit_resources(unpacked)
     import python_calamine as calamine
 
     try:
         with calamine.load_workbook(path) as book:
             sheets = _visible_sheets(calamine, book)
+            if name is None:
+                _print_line({"sheet": "", "sheets": sheets, "width": 0})
+                return
             if name and name not in book.sheet_names:
                 _print_line({"failure": "sheet", "sheets": sheets})
                 return
@@ -89,4 +93,4 @@ def _print_line(value: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
