@@ -113,8 +113,8 @@ def _measures(answers: pd.DataFrame, cases: set[str], notes: list[str]) -> dict[
         except MissingExtra as missing:
             notes.append(f"{metric.title} is left out: {missing.problem}")
             continue
-        series = pd.Series(list(values), index=rows["case"], dtype=float)
-        measures[metric.title] = series.where(rows.set_index("case")["reference"].notna())
+        # Held against an empty text, which an answer without a reference has here, a metric is NaN.
+        measures[metric.title] = pd.Series(list(values), index=rows["case"], dtype=float)
     return measures
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from rich.table import Table
 
 from ...orchestration.deliberate import models_asked, recount
+from ...orchestration.reading.export import learned_count
 from ...orchestration.record import Store
 from ...orchestration.record.store import run_exists
 from ...orchestration.run_session import RunSession, run_session
@@ -152,14 +153,19 @@ def recorded_gold(folder: Path, part: SuitePart, jury: str, attribute: str) -> d
             return {}
         current_outputs = {reference.id: reference.output for reference in gold_cases(part)}
         ids = {question_id(part, case.id): case.id for case in part.cases}
-        verdicts: dict[str, bool] = {}
+        learned, verdicts = learned_count(store, arm), dict[str, bool]()
         for transcript in store.transcripts(arm):
             stored_case = store.case(transcript.case)
             if stored_case is None or current_outputs.get(transcript.case) != stored_case.output:
                 continue
-            outcome = recount(transcript, arm.rubric, arm.jury).outcomes[attribute]
-            # An even bench that is split has a mean in the middle: it found nothing either way.
-            if outcome.status == "reached" and outcome.value not in (0.5, None):
+            outcome = recount(transcript, arm.rubric, arm.jury, learned=learned).outcomes[attribute]
+            # An even bench that is split has a mean in the middle: it found nothing either way. Weights that were learned
+            # put it there but for rounding.
+            if (
+                outcome.status == "reached"
+                and outcome.value is not None
+                and not math.isclose(float(outcome.value), 0.5)
+            ):
                 verdicts[ids[transcript.case]] = float(outcome.value) > 0.5
         return verdicts
     finally:

@@ -11,6 +11,7 @@ from typing import Literal
 import pandas as pd
 
 from ...orchestration.deliberate import recount
+from ...orchestration.reading.export import learned_count
 from ...orchestration.reading.show import judges_words, versions_of
 from ...orchestration.record import Arm, Store
 from ...orchestration.record.store import run_exists
@@ -149,12 +150,13 @@ class _Judgements:
         self._arm = next((arm for arm in store.arms() if arm.name == name), None)
         if self._arm is None:
             return
+        learned = learned_count(store, self._arm)
         for transcript in store.transcripts(self._arm):
             recorded, due = store.case(transcript.case), self._due.get(transcript.case)
             if due is None:
                 continue
             if recorded is not None and (recorded.output, recorded.output_b) == (due.output, due.output_b):
-                verdict = recount(transcript, self._arm.rubric, self._arm.jury)
+                verdict = recount(transcript, self._arm.rubric, self._arm.jury, learned=learned)
                 self._heard[transcript.case] = (transcript, verdict)
             else:
                 self.stale += 1

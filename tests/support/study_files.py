@@ -25,6 +25,17 @@ TRUTH = {
 }
 
 
+def first_cases(folder: Path, number: int) -> dict[str, str]:
+    """The first of the demonstration's cases and what people said of them, as a study file names them."""
+    few = CASES.read_text().splitlines(keepends=True)[:number]
+    head, *rows = LABELS.read_text().splitlines(keepends=True)
+    known = {json.loads(row)["id"] for row in few}
+    cases, labels = folder / "few.jsonl", folder / "few.csv"
+    cases.write_text("".join(few))
+    labels.write_text("".join([head, *(row for row in rows if row.split(",")[0] in known)]))
+    return {"cases": str(cases), "ratings": str(labels)}
+
+
 def steady_ballot(call: Call) -> dict[str, Any]:
     """A ballot whose scores depend on the question and the model alone."""
     assert call.schema is not None

@@ -200,7 +200,7 @@ def test_a_system_is_dominated_by_the_best_that_is_no_dearer_and_no_worse(costs:
 def test_scores_are_compared_where_references_are_reasonable_and_where_they_are_not() -> None:
     """Six cases of a scenario whose lower scores are better: three references are reasonable, two are not, one is undecided."""
     scores = pd.DataFrame(
-        {"a": [0.0, 0.2, 0.4, 0.8, 1.0, 0.5], "b": [0.2, 0.4, 0.6, 0.2, 0.0, 0.5]}, index=[f"c{n}" for n in range(6)]
+        {"a": [0.0, 0.2, 0.4, 0.8, 1.0, 1.0], "b": [0.2, 0.4, 0.6, 0.2, 0.0, 0.0]}, index=[f"c{n}" for n in range(6)]
     )  # fmt: skip
     other = pd.DataFrame({"a": [0.9], "b": [0.1]})
     columns = {"s": ScenarioColumn("s", direction="lower"), "o": ScenarioColumn("o")}
@@ -215,7 +215,7 @@ def test_scores_are_compared_where_references_are_reasonable_and_where_they_are_
     assert gold.difference.value == pytest.approx(0.2) and gold.difference.n == 5
     # By case the means are 0.9, 0.7, 0.5 and 0.5, 0.5: all that varies is the first side.
     assert (gold.difference.low, gold.difference.high) == pytest.approx((0.0, 0.4), abs=0.07)
-    # With every case b is better on s; where references are reasonable a is.
+    # With every case b is better on s, and so it is with the undecided one; where references are reasonable a is.
     assert dict(found.before) == {"a": 0.5, "b": 0.5} and found.after == (("a", 1.0), ("b", 0.0))
     assert "o: there are no scores for single cases" in found.notes[0]
     document = gold_json(found)
@@ -234,6 +234,17 @@ def test_without_two_cases_on_either_side_there_is_no_interval(
     (gold,) = gold_filter(SimpleNamespace(table=table, board=board(table)), {"s": reasonable}).scenarios  # type: ignore[arg-type]  # fmt: skip
     assert note in gold.difference.note and math.isnan(gold.difference.low)
     assert gold.difference.defined == (len(reasonable) == 2)
+
+
+def test_a_scenario_without_a_reasonable_reference_has_no_part_in_the_second_ranking() -> None:
+    cases = {"s": pd.DataFrame({"a": [0.0], "b": [1.0]}, index=["c0"]), "o": pd.DataFrame({"a": [0.9], "b": [0.1]}, index=["x"])}  # fmt: skip
+    means = pd.DataFrame({name: scores.mean() for name, scores in cases.items()})
+    table = ScoreTable(means, {name: ScenarioColumn(name) for name in cases}, cases)
+    results: Any = SimpleNamespace(table=table, board=board(table))
+    found = gold_filter(results, {"s": {"c0": False}, "o": {"x": True}}, draws=Draws(0, 10))
+
+    assert dict(found.before) == {"a": 0.5, "b": 0.5} and found.after == (("a", 1.0), ("b", 0.0))
+    assert "s: no reference is reasonable" in found.notes[0]
 
 
 def test_decimal_commas_make_no_count_of_tokens_tenfold(tmp_path: Path) -> None:
@@ -340,6 +351,11 @@ def test_a_jury_that_ranks_as_people_do_has_an_icc_of_one_whatever_their_scales(
     assert {name for name, _ in by} == {"set0", "set1", COMBINED}
     assert by["set0", JURY].value == pytest.approx(1.0) and by["set0", PEOPLE].value == pytest.approx(1.0)
     assert by[COMBINED, "ROUGE-L"].value < 0.9
+    bare = answers.assign(reference=answers["reference"].where(answers["set"] == "set1"))
+    few = {(row.set, row.measure): row.estimate for row in agreement_with_people(bare, ratings).rows}
+    assert not few["set0", "ROUGE-L"].defined, "without a reference there is nothing to overlap with"
+    assert few["set0", JURY].n == 24 and few[COMBINED, "ROUGE-L"].n == few["set1", "ROUGE-L"].n == 24
+    assert few["set1", "ROUGE-L"].value == by["set1", "ROUGE-L"].value
     with pytest.raises(VenireError, match="none of the ratings belongs to an answer"):
         agreement_with_people(answers, ratings.assign(case="other"))
 

@@ -248,14 +248,17 @@ def test_a_suite_of_recorded_outputs_alone_names_the_page_of_its_board(tmp_path:
 RATED = {"a": (4, 4, 4), "b": (5, 5, 5), "c": (3, 3, 3)}
 
 
-def judged_suite(folder: Path, url: str, *, quorum: int = 2, **score: Any) -> None:
+def judged_suite(folder: Path, url: str, *, quorum: int = 2, count: str | None = None, **score: Any) -> None:
     scenario(
         folder,
         score={"jury": "jury.yaml", "rubric": "medhelm", "gold": "shown", **score},
         answer={"kind": "text", "max_tokens": 50},
     )
     seats = [{"name": name, "model": f"server/{name}", "base_url": url} for name in RATED]
-    written(folder, "jury.yaml", {"name": "three", "protocol": "panel", "quorum": quorum, "seats": seats})
+    jury = {"name": "three", "protocol": "panel", "quorum": quorum, "seats": seats} | (
+        {"count": count} if count else {}
+    )
+    written(folder, "jury.yaml", jury)
     rows = [{"case": row["id"], "system": name, "output": f"{name} says {row['id']}"} for row in QUESTIONS[:2] for name in ("one", "two")]  # fmt: skip
     (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     suite(folder, [{"outputs": "outputs.jsonl"}])
@@ -282,6 +285,25 @@ def test_nine_ratings_and_the_mean_of_six_where_a_juror_is_lost(tmp_path: Path) 
     assert scores["one"]["score"] == pytest.approx(4.0) and scores["two"]["score"] == pytest.approx(4.5)
     assert (scores["one"]["ratings_lost"], scores["two"]["ratings_lost"]) == (0, 6)
     assert found["systems"]["one"]["macro"] == pytest.approx(0.75)
+
+
+def test_jurors_are_weighed_by_their_agreement_on_all_answers_and_not_on_one_alone(tmp_path: Path) -> None:
+    said = {"one": {"a": 4, "b": 4, "c": 1}, "two": {"a": 1, "b": 4, "c": 5}}
+
+    def rate(call: Call) -> str:
+        system = "two" if "two says" in call.prompt else "one"
+        return ballot(call, (said[system][call.model],) * 3)
+
+    with ProviderServer(rate) as server:
+        judged_suite(tmp_path, server.url, count="weighted")
+        run(tmp_path)
+    scores = report(tmp_path)["scenarios"]["parity"]["scores"]
+
+    # How near each was to the mean of the others, as a part of four steps: a 0.625 and 0.125, b 0.625 and 0.75, c 0.25 and 0.375.
+    weights = {"a": 0.375, "b": 0.6875, "c": 0.3125}
+    for system, votes in said.items():
+        mean = sum(weights[name] * vote for name, vote in votes.items()) / sum(weights.values())
+        assert scores[system]["score"] == pytest.approx(mean)
 
 
 def test_a_jury_below_its_quorum_is_hung_and_an_illegal_rating_is_refused(tmp_path: Path) -> None:
@@ -384,6 +406,60 @@ def test_references_are_judged_and_an_empty_group_is_undefined(tmp_path: Path) -
     assert {each["win_rate"] for each in found["ranking"]["reasonable"]} == {0.5}
     assert empty["scenarios"]["parity"]["difference"]["value"] is None
     assert empty["scenarios"]["parity"]["mean_unreasonable"] is None
+
+
+def test_a_split_bench_and_judges_of_another_reference_have_found_nothing(tmp_path: Path) -> None:
+    scenario(tmp_path)
+    written(tmp_path, "outputs.jsonl", json.dumps({"case": "0", "system": "one", "output": "yes"}) + "\n")
+    suite(tmp_path, [{"outputs": "outputs.jsonl"}])
+
+    def judge(call: Call) -> str:
+        number = int(call.prompt.split("Is ")[1].split()[0])
+        return ballot(call, (int(number > (8 if call.model == "strict" else 4)),))
+
+    with ProviderServer(judge) as server:
+        seats = [{"name": name, "model": f"server/{name}", "base_url": server.url} for name in ("strict", "lenient")]  # fmt: skip
+        written(tmp_path, "two.yaml", {"name": "two", "protocol": "panel", "count": "mean", "seats": seats})
+        gold(tmp_path, "two")
+    found = {}
+    for target in ("no", "not at all"):
+        changed = [{**row, "target": target} if row["id"] == "11" else row for row in QUESTIONS]
+        (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+        (part,) = load_suite(tmp_path / "suite.yaml").parts
+        found[target] = recorded_gold(tmp_path / "suite-run", part, "two", gold_rubric("gold-answer")[1])
+
+    both = {str(number): number > 8 for number in (0, 1, 2, 3, 4, 9, 10, 11)}
+    assert found["no"] == both
+    assert found["not at all"] == {case: verdict for case, verdict in both.items() if case != "11"}
+
+
+ALL = tuple(range(len(QUESTIONS)))
+
+
+@pytest.mark.parametrize(("asked", "c", "d", "reasonable"), [(12, (1, 5), (2, 5), ALL), (2, ALL, ALL, ())])
+def test_judges_are_weighed_by_their_agreement_on_all_references_and_not_on_one_alone(
+    tmp_path: Path, asked: int, c: tuple[int, ...], d: tuple[int, ...], reasonable: tuple[int, ...]
+) -> None:
+    scenario(tmp_path)
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS[:asked]))
+    written(tmp_path, "outputs.jsonl", json.dumps({"case": "0", "system": "one", "output": "yes"}) + "\n")
+    suite(tmp_path, [{"outputs": "outputs.jsonl"}])
+    # Where the four are split, those who were outvoted elsewhere weigh less; where they are split everywhere, nothing is found.
+    unlike: dict[str, tuple[int, ...]] = {"a": (), "b": (), "c": c, "d": d}
+
+    def judge(call: Call) -> str:
+        return ballot(call, (int(int(call.prompt.split("Is ")[1].split()[0]) not in unlike[call.model]),))
+
+    with ProviderServer(judge) as server:
+        seats = [{"name": name, "model": f"server/{name}", "base_url": server.url} for name in unlike]
+        written(
+            tmp_path, "four.yaml", {"name": "four", "protocol": "panel", "count": "weighted", "seats": seats}
+        )
+        gold(tmp_path, "four")
+    (part,) = load_suite(tmp_path / "suite.yaml").parts
+    found = recorded_gold(tmp_path / "suite-run", part, "four", gold_rubric("gold-answer")[1])
+
+    assert found == {str(number): True for number in reasonable}
 
 
 def test_a_plan_gives_the_embedded_juror_longer_for_longer_texts(tmp_path: Path) -> None:
