@@ -113,6 +113,7 @@ def export(
 ) -> None:
     """Write a run in a format for other programs. Makes no model call."""
     from ..orchestration.reading.terminal import export_run
+    from ..rubrics.errors import count_words
 
     if to == "site":
         from ..web.standalone import write_site
@@ -126,7 +127,7 @@ def export(
         return
     count_written = export_run(run, to, output, sys.stdout, count, case, arm, prompts=not no_prompts)
     if output is not None:
-        say(f"{count_written} deliberations written to {output}", err=True)
+        say(f"{count_words(count_written, 'deliberation')} written to {output}", err=True)
     say_sealed(run)
 
 

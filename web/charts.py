@@ -11,7 +11,7 @@ from ..evals.report.drawing import COLOURS, INK, XY, Figure, Picture, Shape, cir
 from ..evals.report.panel import Axis, Panel, Tick, name_axis, number_axis
 from ..orchestration.reading.analysis.census import Flow, Share
 
-WIDTH, HEIGHT, RADIUS = 320, 190, 74
+WIDTH, HEIGHT, RADIUS = 340, 190, 66
 CENTRE = (WIDTH / 2, HEIGHT / 2 + 6)
 
 
@@ -30,9 +30,17 @@ def flows_figure(jurors: Sequence[str], found: Sequence[Flow], label: str) -> Fi
     ]
     for juror, (x, y) in place.items():
         shapes.append(circle(x, y, 8, INK))
-        shapes.append(text(x, y + (-13 if y < CENTRE[1] else 21), clip(juror, 14), anchor="middle"))
+        shapes.append(_outside(turns[juror], clip(juror, 14)))
     told = [f"{flow.mover} towards {flow.source} {flow.credit:.1f}" for flow in found]
     return Figure("", [Picture(WIDTH, HEIGHT, shapes)], f"{label}: {'; '.join(told) or 'no juror moved'}")
+
+
+def _outside(turn: float, name: str) -> Shape:
+    """A juror's name beyond its place on the circle, where no arrow goes."""
+    across, down = math.sin(turn), -math.cos(turn)
+    x, y = CENTRE[0] + (RADIUS + 13) * across, CENTRE[1] + (RADIUS + 13) * down
+    anchor = "middle" if abs(across) < 0.3 else "start" if across > 0 else "end"
+    return text(x, y + 4 + 4 * down, name, anchor=anchor)
 
 
 def _arrow(start: XY, end: XY, flow: Flow, thick: float) -> Shape:

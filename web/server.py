@@ -218,12 +218,22 @@ class Inspector:
         reach = self._reach()
         differences = self.differences.largest(SHOWN) if self.differences else None
         effects, working = self._deliberation_effects()
+        going = progress_section(self.store.unfinished_deliberations(GOING), arms)
         main = overview(
-            self._name, arms, censuses, counts, looks[:12], reach, differences, effects, working=working
+            self._name,
+            arms,
+            censuses,
+            counts,
+            looks[:12],
+            reach,
+            differences,
+            effects,
+            working=working,
+            going=going,
         )
         waiting = [person for person in seated_people(self._location) if person.waiting]
         notes = [element("p", {"class": "waiting"}, str(person)) for person in waiting]
-        return fragment(notes), progress_section(self.store.unfinished_deliberations(GOING), arms), main
+        return fragment(notes), main
 
     async def _cases(self, request: web.Request) -> Sequence[Child]:
         search, finder = CaseSearch.of(request.query), self.finder()

@@ -384,6 +384,12 @@ def test_the_site_is_read_from_a_plain_file_server_and_its_tables_are_taken_alon
                 page.get_by_role("button", name="CSV").click()
             with page.expect_download() as document:
                 page.get_by_role("button", name="JSON").click()
+            page.evaluate(
+                "document.querySelectorAll('thead th')[4].textContent = document.querySelectorAll('thead th')[3].innerText"
+            )
+            with page.expect_download() as doubled:
+                page.get_by_role("button", name="JSON").click()
+            doubled.value.save_as(tmp_path / "doubled.json")
             csv.value.save_as(tmp_path / "cases.csv")
             document.value.save_as(tmp_path / "cases.json")
             page.screenshot(path=shots / "site-cases.png")
@@ -393,6 +399,10 @@ def test_the_site_is_read_from_a_plain_file_server_and_its_tables_are_taken_alon
     with (tmp_path / "cases.csv").open(newline="") as table:
         rows = list(DictReader(table))
     assert rows == json.loads((tmp_path / "cases.json").read_text()) and len(rows) == 2 * len(SCRIPTS)
+    renamed = json.loads((tmp_path / "doubled.json").read_text())
+    name = list(rows[0])[3]
+    assert list(renamed[0])[3:5] == [name, f"{name} 2"]
+    assert [list(row.values()) for row in renamed] == [list(row.values()) for row in rows]
     links = {
         link
         for file in site.glob("*.html")

@@ -128,7 +128,9 @@ def test_a_batch_that_another_inspector_wrote_is_left_alone(tmp_path: Path) -> N
     ("reach", "told"),
     [
         (Reach(10, 0, 12_000, ""), "reading the record: 10 of 12,000"),
-        (Reach(12_000, 1_500, 12_000, "7 of 9 finished"), "looking for flags: 1,500 of 12,000"),
+        (Reach(12_000, 1_500, 12_000, ""), "looking for flags: 1,500 of 12,000"),
+        (Reach(6, 5, 7, "7 of 9 finished"), "still running: 7 of 9 finished; reading the record: 6 of 7"),
+        (Reach(7, 5, 7, "7 of 9 finished"), "still running: 7 of 9 finished; looking for flags: 5 of 7"),
         (Reach(7, 7, 7, "7 of 9 finished"), "still running: 7 of 9 finished"),
         (Reach(7, 7, 7, ""), ""),
     ],

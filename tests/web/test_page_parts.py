@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -11,15 +12,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from written_transcripts import cast, transcript_of
 
+from venire.evals.report.drawing import text_width
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
 from venire.orchestration.reading.scores import ScoreSummary
-from venire.orchestration.verdict import Outcome
+from venire.orchestration.verdict import Dissent, Outcome
 from venire.rubrics import Case, load_rubric
 from venire.rubrics.ratings import Rating
 from venire.web import folder, index_writer, summaries
-from venire.web.charts import bar_figure, flows_figure, leanings_figure, scatter_figure, spread_figure
+from venire.web.charts import (
+    CENTRE,
+    RADIUS,
+    bar_figure,
+    flows_figure,
+    leanings_figure,
+    scatter_figure,
+    spread_figure,
+)
 from venire.web.index_writer import (
     SCHEMA,
     IndexWorkers,
@@ -40,8 +51,8 @@ from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
 from venire.web.pages.reports import board_view
 from venire.web.pages.texts import Citation, locate, mark_quotes, marked_texts
+from venire.web.pages.votes import _decision, _speech, how, verdict_words
 from venire.web.pages.votes import _kinds as kinds_of
-from venire.web.pages.votes import how, verdict_words
 from venire.web.people import Difference, KeptDifferences, People
 from venire.web.reports import ReportReader
 from venire.web.search import PAGE, SORTS, CaseSearch, Finder, Row
@@ -381,7 +392,7 @@ def test_arms_that_agree_causes_and_flags_are_summed_over_arms() -> None:
     assert "one and two agree on 50% of the 10 scores" in plain(_alike([arm("one"), arm("two")], both))
     assert plain(_causes(both)) == "hung in 5: split hung in 2: no quorum"
     told = plain(_kinds(both, 10))
-    assert told.index("overruled 2") < told.index("1 kinds of flags") < told.index("no verdict 5")
+    assert told.index("overruled 2") < told.index("1 kind of flags") < told.index("no verdict 5")
     assert plain(_kinds(both, 11)).startswith("overruled 2 no verdict 5")
 
 
@@ -485,6 +496,16 @@ def test_figures_show_and_say_their_numbers() -> None:
         shapes(flows)
     )
     assert numbers(flows, "path", "stroke-width") == [6.0]
+    jurors = ["perfectionist", "multitasker", "collaborative", "a-juror-like-any", "b"]
+    (picture,) = flows_figure(jurors, [], "C").blocks
+    names = [shape for shape in picture.shapes if shape.tag == "text"]
+    assert len(names) == len(jurors)
+    for name in names:
+        wide = text_width(str(name.children[0]))
+        x, y = float(str(name.attributes["x"])), float(str(name.attributes["y"]))
+        left = x - {None: 0, "middle": wide / 2, "end": wide}[name.attributes["text-anchor"]]
+        assert left >= 0 and left + wide <= picture.width and 12 <= y < picture.height
+        assert math.hypot(x - CENTRE[0], y - CENTRE[1]) > RADIUS + 8, "no arrow crosses a name"
     start = re.search(r"M([\d.]+) ([\d.]+) Q", str(shapes(flows)))
     assert start is not None and float(start[2]) > 100
     scatter = scatter_figure({(1, 1): 1, (1.01, 1.0): 3, (5, 2): 2}, (1, 5), "S")
@@ -555,6 +576,27 @@ def test_a_deliberation_that_hung_on_two_attributes_for_one_reason_is_one(
     summaries._add_scores(sums, SimpleNamespace(outcomes=outcomes), "")  # type: ignore[arg-type]
 
     assert sums == {(summaries.CAUSE, "too few", ""): (1, 0.0)}
+
+
+def test_each_vote_is_shown_with_the_score_that_it_changed_and_each_jurors_last_stands_open() -> None:
+    rounds = [{"a": 1, "b": 5}, {"a": 2, "b": 5}, {"a": 4, "b": 3}]
+    heard = transcript_of(*([cast(name, {"clear": value}, round=at, moved_by="x") for name, value in given.items()] for at, given in enumerate(rounds, 1)))  # fmt: skip
+    spoken = list(map(str, _speech(SimpleNamespace(transcript=heard), "clear", "", None)))  # type: ignore[arg-type]
+
+    scores = [re.search(r'class="score[^"]*">(.*?)</span>', each).group(1) for each in spoken]  # type: ignore[union-attr]
+    assert scores == ["1", "5", "1 → 2", "5", "2 → 4", "5 → 3"]
+    assert [" open" in each.partition(">")[0] for each in spoken] == [False] * 4 + [True] * 2
+    for sign in ("score moved", "Moved by: "):
+        assert [sign in each for each in spoken] == [False, False, True, False, True, True]
+
+
+def test_only_a_decision_is_shown_as_the_orchestrators_with_who_was_against_it() -> None:
+    decided = Outcome(status="reached", value=4, support=0.5, spread=2, votes=2, method="decision", why="Sound.", dissent=(Dissent(juror="ben", value=2, reason="r"),))  # fmt: skip
+    hung = Outcome(status="hung", value=None, support=None, spread=None, votes=1, method="median", why="too few jurors voted")  # fmt: skip
+
+    assert plain(_decision(decided, pair=False)) == "The orchestrator decides 4 Sound. against ben (2)"
+    assert plain(_decision(decided.model_copy(update={"why": ""}), pair=False)) == ""
+    assert plain(_decision(hung, pair=False)) == ""
 
 
 @pytest.mark.parametrize(

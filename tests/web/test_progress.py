@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from command_line import Started
 from inspector_server import InspectorServer
 from openai_server import Call, ProviderServer, filled
 from real_browser import real_browser
@@ -58,7 +57,7 @@ def test_a_deliberation_is_seen_as_it_goes_and_then_as_it_ended(tmp_path: Path) 
             "run",
             "--quiet",
         ]
-        running = subprocess.Popen([sys.executable, "-m", "venire.cli", *command], cwd=tmp_path)
+        running = Started(*command, cwd=tmp_path)
         try:
             while not (tmp_path / "run").exists() or len(server.calls) <= BLIND:
                 assert running.poll() is None
@@ -69,6 +68,9 @@ def test_a_deliberation_is_seen_as_it_goes_and_then_as_it_ended(tmp_path: Path) 
                 page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
                 page.goto(inspector.url)
                 assert "still running: 0 of 1 finished" in page.locator("#reach").inner_text()
+                page.locator(".progress a", has_text="dose").wait_for(timeout=60_000)
+                heads = page.locator("h1, h2").all_inner_texts()
+                assert heads[:2] == ["run", "In progress"]
                 page.locator(".progress a", has_text="dose").click(timeout=60_000)
                 told = page.locator(".progress-told", has_text="2 juror turns").inner_text()
                 votes = page.locator("table tbody tr").first.inner_text().split()

@@ -16,6 +16,7 @@ from written_transcripts import written_run
 from venire import Case, Store
 from venire.agents.cost import Receipt
 from venire.rubrics.ratings import Rating
+from venire.web.deliberation_reader import Recounter
 from venire.web.people import People
 from venire.web.scales import ScalePositions
 from venire.web.summaries import Summariser
@@ -199,6 +200,11 @@ def test_an_earlier_round_never_replaces_a_later_one() -> None:
     for order in ((1, 2), (2, 1)):
         people = People(Rating("a", "ana", "accurate", float(number), round=number) for number in order)
         assert people.median("a", "accurate") == 2.0
+    # A blank round is round 0. Of two ratings of one round the later stands, and each person has her own.
+    for first, second, middle in ((None, 0, 2.0), (0, None, 2.0), (1, None, 1.0), (None, 1, 2.0)):
+        given = [Rating("a", "ana", "accurate", 1.0, first), Rating("a", "ana", "accurate", 2.0, second)]
+        assert People(given).median("a", "accurate") == middle
+        assert len(People([*given, Rating("a", "ben", "accurate", 5.0)]).ratings_of("a")) == 2
     assert People([Rating("a", "ana", "accurate", None)]).cases == []
     assert People([Rating("a", "ana", "accurate", "good")]).median("a", "accurate") is None
 
@@ -226,3 +232,29 @@ def test_the_indexs_rows_are_what_each_deliberation_took(run: Path) -> None:
         assert [(each.attribute, each.number) for each in kept] == [
             (name, median(votes) if votes else None) for name, votes in zip(NAMES, both, strict=True)
         ]
+
+
+def test_verdicts_are_counted_by_what_their_arms_rule_learned_from_all_of_its_cases(tmp_path: Path) -> None:
+    def both(**scores: int) -> dict[str, dict[str, int]]:
+        return {juror: dict.fromkeys(NAMES, score) for juror, score in scores.items()}
+
+    arms = {
+        "far-y": {"a": both(x=3, y=5, z=3), "b": both(x=1, y=3)},
+        "far-x": {"a": both(x=5, y=3, z=3), "b": both(x=1, y=3)},
+    }
+    cases = [Case(id=case, output=f"It is {case}.") for case in "ab"]
+    store = Store.read(written_run(tmp_path / "run", RUBRIC, cases, arms, count="weighted"))
+    try:
+        recounter = Recounter(store)
+        shown = {
+            arm.name: recounter.verdict(arm, transcript)["accurate"].value
+            for arm in store.arms()
+            for transcript in store.transcripts(arm, "b")
+        }
+    finally:
+        store.release()
+
+    # On a, x and y are a quarter and a half of the scale from the mean of the others, or the other way about; on b, a half.
+    near, far = (0.75 + 0.5) / 2, (0.5 + 0.5) / 2
+    assert shown["far-y"] == pytest.approx((near * 1 + far * 3) / (near + far))
+    assert shown["far-x"] == pytest.approx((far * 1 + near * 3) / (near + far))

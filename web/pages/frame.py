@@ -79,11 +79,12 @@ class Reach:
 
     @property
     def told(self) -> str:
+        told = [f"still running: {self.going}"] if self.going else []
         if self.reading_scores:
-            return f"reading the record: {self.scored:,} of {self.last:,}"
-        if self.reading_flags:
-            return f"looking for flags: {self.flagged:,} of {self.last:,}"
-        return f"still running: {self.going}" if self.going else ""
+            told.append(f"reading the record: {self.scored:,} of {self.last:,}")
+        elif self.reading_flags:
+            told.append(f"looking for flags: {self.flagged:,} of {self.last:,}")
+        return "; ".join(told)
 
 
 def inspector_page(

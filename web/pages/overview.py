@@ -10,6 +10,7 @@ from ...orchestration.reading.analysis import Census
 from ...orchestration.reading.analysis.census import Share
 from ...orchestration.reading.scores import ScoreCounts
 from ...orchestration.record import Arm
+from ...rubrics.errors import count_words
 from ..charts import bar_figure, flows_figure, leanings_figure, spread_figure
 from ..people import Difference
 from ..search import CaseSearch, Row
@@ -33,11 +34,13 @@ def overview(
     effects: Sequence[str] | None,
     *,
     working: bool = False,
+    going: Child = None,
 ) -> Html:
     """The page's content: scores, where people differ, what deliberation did, what to look at first, the arms.
 
     `differences` are the largest from people's ratings, and how many scores people rated; None without ratings. `effects` are
-    sentences on what deliberation did; None while that is computed. `working`: the differences still are.
+    sentences on what deliberation did; None while that is computed. `working`: the differences still are. `going` is what of the
+    run is in progress.
     """
     cases = sum(census.number("cases") for census in censuses.values())
     counted = (
@@ -49,6 +52,7 @@ def overview(
     ]  # fmt: skip
     return fragment(
         element("div", {"class": "head"}, element("h1", None, run), element("p", {"class": "quiet", "data-live": "counted"}, counted)),
+        going,
         element("section", {"data-live": "scores"}, heading("Scores"), scores_section(arms, counts), _causes(censuses)),
         element("section", {"data-live": "people"}, differences_section(*differences, reading=working or reach.reading_scores)) if differences else None,
         element("section", {"data-live": "deliberation"}, heading("What did deliberation do?"), _effects(effects)) if effects is None or effects else None,
@@ -145,7 +149,7 @@ def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
     common = [kind for kind in KINDS if counts.get(kind, 0) and kind not in rare]
     return fragment(
         element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in rare]) if rare else None,
-        element("details", {"class": "folded"}, element("summary", None, f"{len(common)} kinds of flags that at least half of the cases have"),
+        element("details", {"class": "folded"}, element("summary", None, f"{count_words(len(common), 'kind')} of flags that at least half of the cases have"),
                 element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in common])) if common else None,
     )  # fmt: skip
 

@@ -153,7 +153,14 @@ const written = {
   JSON: (heads, rows) => JSON.stringify(rows.map((row) => Object.fromEntries(row.map((word, at) => [heads[at], word]))), null, 1),
 };
 function download(table, form) {
-  const heads = all("thead th", table).map((head, at) => words(head).replace(/ [↑↓]$/, "") || `column ${at + 1}`);
+  const named = all("thead th", table).map((head, at) => words(head).replace(/ [↑↓]$/, "") || `column ${at + 1}`);
+  // Two columns of one name would be one in JSON: a name that comes again is numbered.
+  const heads = [];
+  for (const name of named) {
+    let other = name;
+    for (let number = 2; heads.includes(other); number += 1) other = `${name} ${number}`;
+    heads.push(other);
+  }
   const rows = all("tbody tr", table).map((row) => Array.from(row.cells, words));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([written[form](heads, rows)], { type: form === "CSV" ? "text/csv" : "application/json" }));
