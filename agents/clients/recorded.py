@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,14 @@ def _value(cell: _Cell, subject: Subject, attribute: str) -> Any:
 
 
 def _load(path: Path) -> dict[str, dict[_Key, _Cell]]:
-    """By juror, its judgements. Without a column of costs a judgement costs nothing; with one, a blank cell is unknown."""
+    """By juror, its judgements; a file that has not changed is read once for all who are in it."""
+    state = path.stat()
+    return _table(path.resolve(), path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4)
+def _table(resolved: Path, path: Path, changed: int, size: int) -> dict[str, dict[_Key, _Cell]]:
+    """The judgements in the file at `path` as it was left at `changed`. Without a column of costs a judgement costs nothing; with one, a blank cell is unknown."""
     table: dict[str, dict[_Key, _Cell]] = {}
     rows = list(read_rows(path))
     priced = any("cost" in row for _, row in rows)

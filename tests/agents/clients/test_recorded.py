@@ -51,6 +51,15 @@ def scores(reply: Reply) -> dict[str, Any]:
     return {name: part["score"] for name, part in json.loads(reply.text).items()}
 
 
+def test_a_table_that_was_changed_is_read_again(tmp_path: Path, case: Case, rubric: Rubric) -> None:
+    text = "case,juror,attribute,value\nc1,a,accurate,4\n"
+    found = []
+    for written in (text, text + "c1,a,thorough,2\n"):
+        found.append(recorded(tmp_path, written).answers_for(asked(case, rubric)))
+
+    assert found == [("accurate",), ("accurate", "thorough")]
+
+
 def test_a_recorded_juror_answers_by_case_attribute_and_repeat(
     tmp_path: Path, case: Case, rubric: Rubric
 ) -> None:
