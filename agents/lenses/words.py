@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 QUOTES = 4
@@ -120,6 +121,7 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(each for text in texts for each in stems(text))
 
 
+@lru_cache(maxsize=2**14)
 def stem(folded: str) -> str:
     """A common form for inflections of one word, and for a number in words or figures.
 

@@ -179,7 +179,7 @@ def _stratum(
         "arm": arm,
         "column": column,
         "level": str(level),
-        "cases": given.rows[inside]["case"].nunique(),
+        "cases": given.rows[inside & ~np.isnan(error)]["case"].nunique(),
         **icc3k_cells(
             pairs(given.cluster[inside], given.by_rater[arm][inside], given.people[inside]), "jackknife"
         ),

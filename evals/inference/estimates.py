@@ -116,7 +116,7 @@ def run_estimates(
             estimates.append(_of_arms(verdicts, main_arm, rival_arm, name, table, labelling))
             continue
         for of, labels, scores, ends in _questions(verdicts, name, table):
-            query = _Asked(name, of, labels, scores, ends, labelling)
+            query = _Asked(name, of, labels, scores, labelling)
             if systems is not None:
                 estimates.append(_of_systems(query, table, systems))
             elif quantiles or slopes:
@@ -133,7 +133,6 @@ class _Asked:
     of: str
     labels: FloatArray
     scores: FloatArray
-    ends: tuple[float, float] | None
     labelling: Labelling
 
     def estimate(self, of: str, found: Rectified, jury: Estimate | None = None) -> RunEstimate:

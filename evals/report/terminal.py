@@ -72,7 +72,9 @@ def show_first_page(part: Section, console: Console) -> None:
     (frame,) = part.tables.values()
     heads = {column: [str(cell) for cell in frame[column]] for column in map(str, frame.columns)}
     heads = {head: cells for head, cells in heads.items() if any(cells)}
-    rows, room = len(frame), FIRST_PAGE - line_count
+    room = FIRST_PAGE - line_count
+    # Each row takes a line at the least, and so do the heads.
+    rows = max(1, min(len(frame), room - 1))
     while rows > 1 and len(console.render_lines(_columns_table({head: cells[:rows] for head, cells in heads.items()}))) > room:  # fmt: skip
         rows -= 1
     console.print(words[0], highlight=False)

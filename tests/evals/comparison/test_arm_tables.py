@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy.stats import ttest_1samp, ttest_ind
 from sklearn.metrics import cohen_kappa_score
 
 from venire.evals.comparison.arm_tables import (
+    arm_agreement,
     confusion_table,
     contrasts,
     gaps_table,
@@ -161,6 +164,30 @@ def test_half_of_a_stratums_groups_decide_which_test_it_is(shared: int, test: st
         assert found["difference"] == pytest.approx(error[:8].mean() - error[8:].mean())
 
 
+def test_strata_compare_the_cases_that_the_arm_scored_one_mean_a_group_each_measure_by_itself() -> None:  # fmt: skip
+    """Cases 2 and 7 were left open by arm a, and not by b; cases 0 and 1 are of one group, as 8 and 9 are."""
+    rng = np.random.default_rng(3)
+    arm, people = rng.integers(1, 6, 10).astype(float), rng.integers(1, 6, 10).astype(float)
+    arm[[2, 7]], people[[2, 7]] = NAN, (5.0, 1.0)
+    groups = ["g0", "g0", *(f"g{n}" for n in range(2, 8)), "g8", "g8"]
+    given = evidence({"safe": LIKERT}, arms=[ratings("b", people), ratings("a", arm).dropna()], people=[ratings("Ana", people)], groups=groups)  # fmt: skip
+    cases = pd.DataFrame({"case": [f"c{n}" for n in range(10)], "ward": ["x"] * 5 + ["y"] * 5})
+    table = strata_table(sheet_of(given), cases, ["ward"])
+    found = table[table["arm"] == "a"].set_index("level")
+    assert found["cases"].tolist() == [4, 4] and set(table[table["arm"] == "b"]["cases"]) == {5}
+
+    def side(values: np.ndarray, alone: list[int], pair: list[int]) -> np.ndarray:
+        return np.append(values[alone], values[pair].mean())
+
+    measures = {"": np.abs(arm - people), "offset_": arm - people, "score_": arm, "people_": people}
+    for prefix, values in measures.items():
+        x, y = side(values, [3, 4], [0, 1]), side(values, [5, 6], [8, 9])
+        row = found.loc["x"]
+        assert row[f"{prefix}difference"] == pytest.approx(x.mean() - y.mean()), prefix
+        assert row[f"{prefix}p"] == pytest.approx(ttest_ind(x, y, equal_var=False).pvalue), prefix
+        assert found[f"{prefix}p_holm"].tolist() == pytest.approx(holm(found[f"{prefix}p"].tolist())), prefix
+
+
 def test_a_case_that_people_did_not_rate_or_without_a_level_is_in_no_stratum() -> None:
     arm = np.array([5.0, 1.0, 2.0, 4.0, 5.0, 5.0, 1.0, 1.0])
     people = np.array([NAN, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, NAN])
@@ -170,6 +197,21 @@ def test_a_case_that_people_did_not_rate_or_without_a_level_is_in_no_stratum() -
     assert found.loc["x", "mae"] == 0.5 and found.loc["y", "mae"] == pytest.approx(7 / 3)
     assert found.loc["x", "score_difference"] == pytest.approx(1.5 - 10 / 3)
     assert found.loc["x", "difference"] == pytest.approx(0.5 - 7 / 3)
+
+
+@pytest.mark.parametrize("names", [("harm", "risk"), ("harm",)])
+def test_overlap_that_falls_with_every_risk_rises_with_what_is_good_overall(names: tuple[str, ...]) -> None:
+    risk = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 5.0])
+    given = evidence(
+        dict.fromkeys(names, RISK),
+        arms=[ratings("jury", risk, name) for name in names],
+        people=[ratings("Ana", risk, name) for name in names],
+    )
+    overlap = pd.DataFrame({"likeness": -risk}, index=[f"c{n}" for n in range(6)])
+    found = arm_agreement(sheet_of(replace(given, likeness=overlap)), "likeness", "text overlap")
+
+    assert found[OVERALL]["spearman"].value == pytest.approx(1)
+    assert [found[name]["spearman"].value for name in names] == pytest.approx([-1] * len(names))
 
 
 def test_every_evaluator_stands_against_people_in_points_with_high_as_good() -> None:

@@ -6,10 +6,11 @@ from io import StringIO
 
 import numpy as np
 import pandas as pd
+import pytest
 from rich.console import Console
 
 from venire.evals.report.section import Section
-from venire.evals.report.terminal import ROWS, show_section
+from venire.evals.report.terminal import FIRST_PAGE, ROWS, show_first_page, show_section
 
 
 def shown(frame: pd.DataFrame) -> str:
@@ -38,3 +39,31 @@ def test_intervals_chances_and_whole_numbers_are_printed_as_they_can_be_told_apa
     assert "-0.009 to -0.002" in told and "0.100 to 0.300" in told
     assert told.count("<0.001") == 2
     assert "108 " in told and " 3 " in told and "3.000" not in told
+
+
+def test_an_end_that_rounds_to_zero_has_no_sign() -> None:
+    told = shown(pd.DataFrame({"arm": ["a", "b"], "low": [-0.004, -0.5], "high": [0.9, -0.001]}))
+
+    assert "0.00 to 0.90" in told and "-0.50 to 0.00" in told and "-0.00" not in told
+
+
+@pytest.mark.parametrize("rows", [3, 80])
+def test_a_first_page_ends_before_it_is_too_long_and_says_how_many_rows_are_left_out(rows: int) -> None:
+    page = StringIO()
+    frame = pd.DataFrame({"arm": [f"arm-{number}" for number in range(rows)], "error": "0.1"})
+    section = Section("first", "Question?", ("Answer.",), {"table": frame}, notes=("Doubt.",), lead="The rest.")  # fmt: skip
+    show_first_page(section, Console(file=page, width=100))
+    told = page.getvalue()
+
+    left_out = rows - told.count("arm-")
+    assert len(told.splitlines()) == (10 if rows == 3 else FIRST_PAGE - 1)
+    assert left_out == (0 if rows == 3 else rows - 36)
+    assert (f"{left_out} more rows with --full" in told) == ("more rows" in told) == (rows == 80)
+
+
+def test_a_column_of_which_some_numbers_are_whole_keeps_its_places() -> None:
+    told = shown(pd.DataFrame({"arm": ["a", "b", "c"], "icc": [1.0, 0.62, np.nan], "gap": [2.0, np.nan, -1.0]}))  # fmt: skip
+
+    a, b, c = ([*line.split()] for line in told.splitlines() if line.strip()[:2] in ("a ", "b ", "c "))
+    assert [float(cell) for cell in a[1:] + b[1:] + c[1:]] == [1, 2, 0.62, -1]
+    assert "." in a[1] and a[2] == "2" and c[1] == "-1"
