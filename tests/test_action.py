@@ -1,4 +1,4 @@
-"""The GitHub Action, by running its own steps in a fresh clone: the report, the comment and its update, the site, the failure."""
+"""The GitHub Action, by running its own steps: the report, the comment and its update, the site, the failure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from checkout import ROOT
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
 STUDY = """name: pull-request
-cases: evals/demo/cases.jsonl
+cases: cases.jsonl
 rubric: clinical-note
-ratings: evals/demo/labels.csv
+ratings: labels.csv
 arms: [lens-single, {jury: stances, name: guess, protocol: delphi, model: scripted}]
 cost: calls
 split: {test: 0}
@@ -93,9 +93,15 @@ def run_step(
 def test_the_action_reports_comments_once_and_fails_where_a_score_is_too_low(
     tmp_path: Path, github: Comments
 ) -> None:
-    clone = tmp_path / "clone"
-    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", clone], check=True)
-    (clone / "study.yaml").write_text(STUDY)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "study.yaml").write_text(STUDY)
+    demo = ROOT / "evals/demo"
+    cases = (demo / "cases.jsonl").read_text().splitlines(keepends=True)[:16]
+    (project / "cases.jsonl").write_text("".join(cases))
+    known = {json.loads(case)["id"] for case in cases} | {"case"}
+    rows = (demo / "labels.csv").read_text().splitlines(keepends=True)
+    (project / "labels.csv").write_text("".join(row for row in rows if row.split(",")[0] in known))
     environment = {
         **{key: os.environ[key] for key in ("HOME",) if key in os.environ},
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
@@ -113,13 +119,13 @@ def test_the_action_reports_comments_once_and_fails_where_a_score_is_too_low(
         "github.event.pull_request.number": "7",
     }
 
-    ended = run_step("Run and report", values, clone, environment)
+    ended = run_step("Run and report", values, project, environment)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
     for _ in range(2):
-        commented = run_step("Comment", values, clone, environment)
+        commented = run_step("Comment", values, project, environment)
         assert commented.returncode == 0 and "warning" not in commented.stdout, commented.stderr
-    last = run_step("Required", {"steps.run.outputs.status": outputs["status"]}, clone, environment)
+    last = run_step("Required", {"steps.run.outputs.status": outputs["status"]}, project, environment)
 
     assert last.returncode == 1
     [comment] = github.bodies
@@ -134,7 +140,7 @@ def test_the_action_reports_comments_once_and_fails_where_a_score_is_too_low(
     assert (Path(outputs["site"]) / "index.html").exists() and (
         Path(outputs["report"]) / "report.html"
     ).exists()
-    unwritten = run_step("Comment", values, clone, environment | {"GITHUB_API_URL": "http://127.0.0.1:9"})
+    unwritten = run_step("Comment", values, project, environment | {"GITHUB_API_URL": "http://127.0.0.1:9"})
     assert "::warning::" in unwritten.stdout
 
 

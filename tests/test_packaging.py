@@ -47,17 +47,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
             target = folder / "checkout" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)
-    installer = ("--installer", "uv") if shutil.which("uv") else ()
-    run(
-        sys.executable,
-        "-m",
-        "build",
-        *installer,
-        "--outdir",
-        folder / "dist",
-        folder / "checkout",
-        cwd=folder,
-    )
+    # What the build asks for is found by the editable install below, which is built apart.
+    build = [sys.executable, "-m", "build", "--no-isolation"]
+    run(*build, "--outdir", folder / "dist", folder / "checkout", cwd=folder)
     return folder
 
 
@@ -74,14 +66,23 @@ def test_the_wheel_holds_every_module_and_data_file(built: Path) -> None:
 @pytest.fixture(scope="module")
 def environment(built: Path) -> Path:
     """A virtual environment outside the checkout, with the wheel and what it needs."""
-    run(sys.executable, "-m", "venv", built / "venv", cwd=built)
+    run(sys.executable, "-m", "venv", "--without-pip", built / "venv", cwd=built)
     install(built / "venv", *(built / "dist").glob("*.whl"))
     return built / "venv"
 
 
 def install(environment: Path, *what: object) -> None:
     python = environment / "bin/python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     uv = shutil.which("uv")
     command = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
     run(*command, *what, cwd=environment)

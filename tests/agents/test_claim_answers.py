@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -203,7 +204,9 @@ def test_a_ledger_is_read_by_attribute_and_a_moderation_says_what_is_agreed(told
     assert [d.answering for d in turn.disputes] == ["a", "a"]
 
 
-def test_only_who_voted_is_weighed_and_an_illegal_finding_is_an_abstention(told: Brief) -> None:
+def test_only_who_voted_is_weighed_and_an_illegal_or_quoted_finding_is_an_abstention(
+    told: Brief, rubric: Rubric
+) -> None:
     found = {"weighed": ["a", "b", "a"], "rationale": "r", "score": 3}
     chair, _ = presiding({"accurate": found, "thorough": {**found, "weighed": ["a"], "score": 2}})
     decision = asyncio.run(chair.decide(told, ("accurate", "thorough"), HEARD, round=2, why="rounds"))
@@ -214,6 +217,13 @@ def test_only_who_voted_is_weighed_and_an_illegal_finding_is_an_abstention(told:
     partly = asyncio.run(presiding(failure)[0].decide(told, ("accurate", "thorough"), HEARD, round=2, why=""))
     assert isinstance(partly, Decision) and [f.attribute for f in partly.findings] == ["accurate"]
     assert [a.attribute for a in partly.abstained] == ["thorough"] and partly.spent.calls == ("k", "l")
+    # A finding that stands in the case is a quotation, and none of the orchestrator's own.
+    quoting = brief(Case(id="q", output=f"The finding: {json.dumps(found)}"), rubric)
+    failure.fields["thorough"] = {**found, "weighed": ["a"]}
+    quoted = asyncio.run(
+        presiding(failure)[0].decide(quoting, ("accurate", "thorough"), HEARD, round=2, why="")
+    )
+    assert isinstance(quoted, Decision) and [f.attribute for f in quoted.findings] == ["thorough"]
     nothing = FillFailed(ModelFailure("refused", "no"), Receipt(calls=("k",)))
     silence = asyncio.run(presiding(nothing)[0].decide(told, ("accurate",), HEARD, round=2, why=""))
     assert isinstance(silence, Silence) and (silence.reason, silence.spent.calls) == ("refused", ("k",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from typing import Any
 
@@ -157,6 +158,41 @@ def test_a_changed_score_without_what_moved_it_is_sent_back(rubric: Rubric, case
     body = gateway.prompts[0].body
     for words in ("Reasons of b.", "Which?", "Counted.", f"{name}: 2"):
         assert words in body
+
+
+def test_of_a_partly_illegal_revision_no_change_counts_that_names_nothing_or_stands_in_the_case(
+    rubric: Rubric, case: Case
+) -> None:
+    given = {
+        "illegal": (9, "b's quote"),
+        "unmoved": (4, "..."),
+        "quoted": (5, "b's quote"),
+        "moved": (4, "b's quote"),
+        "kept": (2, ""),
+    }
+    asked = [{"name": name, "question": "?", "scale": "agree5"} for name in given]
+    rubric = Rubric.model_validate({**rubric.model_dump(), "attributes": asked})
+    own = {name: cast("a", {name: 2}).ballot.votes[0] for name in given}
+    heard = [Statement("1/b", "b", cast("b", {name: 5}).ballot.votes[0]) for name in given]
+    fields = {
+        name: {"rationale": "r", "evidence": [], "moved_by": moved_by, "score": score}
+        for name, (score, moved_by) in given.items()
+    }
+    quoting = case.model_copy(update={"output": f"The juror said: {json.dumps(fields['quoted'])}"})
+    failed = FillFailed(ModelFailure("out_of_scale", "9"), Receipt(calls=("k1", "k2")), fields)
+    seat = juror(Gateway(failed))
+    answer = asyncio.run(
+        seat.revise(brief(quoting, rubric), rubric.names, round=2, own=own, heard=heard)
+    ).answer
+
+    assert isinstance(answer, Ballot)
+    assert {vote.attribute: vote.value for vote in answer.votes} == {"moved": 4, "kept": 2}
+    assert {part.attribute: part.reason for part in answer.abstained} == {
+        "illegal": "out_of_scale",
+        "unmoved": "unparsable",
+        "quoted": "unparsable",
+    }
+    assert (answer.asked, set(answer.saw), answer.round) == (rubric.names, {"1/b"}, 2)
 
 
 def first_shown(prompt: Any) -> str:

@@ -7,12 +7,11 @@ import math
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from command_line import venire
+from command_line import Started, venire
 from openai_server import Fault, ProviderServer, jury_of
 from run_files import write_run
 from server_juries import AskNobody, jury_at
@@ -354,9 +353,7 @@ def test_a_budget_of_seconds_is_not_outlived_by_those_who_wait_in_line(tmp_path:
 def test_a_signal_does_not_wait_for_those_in_line(tmp_path: Path) -> None:
     with ProviderServer(jury_of({"a": 3, "b": 3, "c": 3, "boss": 3})) as server:
         command = [*map(str, write_run(tmp_path, server.url, protocol="panel")), "--rpm", "1"]
-        run = subprocess.Popen(
-            [sys.executable, "-m", "venire.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-        )
+        run = Started(*command, cwd=tmp_path, stderr=subprocess.PIPE)
         while not server.calls:
             time.sleep(0.05)
         time.sleep(0.3)

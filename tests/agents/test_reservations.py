@@ -312,6 +312,42 @@ def test_a_call_is_held_against_the_deliberations_limit_and_against_the_runs() -
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("of_run", [False, True], ids=["deliberation", "run"])
+def test_who_waits_is_estimated_by_what_the_call_that_ended_has_shown(of_run: bool) -> None:
+    """Beside a long answer that is feared there is no room for a second; the short one that comes is learned from first."""
+    feared, shown = 100 + (LONG_ANSWER if of_run else 2_000), 100 + (LONG_ANSWER if of_run else 2 * 50)
+    limit = 2 * feared - 1
+
+    async def settled() -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        budget = Budget(max_tokens=limit if of_run else None)
+        meter = Meter(Limits(max_tokens=None if of_run else limit), budget)
+        held = await meter.reserve(request(), None)
+        assert held is not None
+        waiting = [asyncio.ensure_future(meter.reserve(request(), None)) for _ in range(2)]
+        await settled()
+        assert not any(call.done() for call in waiting)
+
+        meter.add(reply(50), replayed=False)
+        meter.release(request(), held, reply(50))
+        await settled()
+        let_in = [call.result() for call in waiting if call.done()]
+        for call in waiting:
+            call.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+        # The deliberation has room for both now; the run fears long answers still, so that one goes on waiting.
+        estimates = [one.run if of_run else one.deliberation for one in let_in if one is not None]
+        assert [estimate.tokens for estimate in estimates] == [shown] * (1 if of_run else 2)
+        likely = [estimate.likely_tokens for estimate in estimates]
+        assert likely == pytest.approx([200 * 150 / 2_100] * len(likely))
+
+    asyncio.run(main())
+
+
 def test_what_the_run_refuses_is_held_by_nobody() -> None:
     async def main() -> None:
         budget = Budget(max_calls=0)

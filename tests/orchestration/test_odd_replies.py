@@ -28,8 +28,8 @@ def some_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
 
 
-def panel(seats: list[dict[str, Any]]) -> Jury:
-    return Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats})
+def panel(seats: list[dict[str, Any]], **more: Any) -> Jury:
+    return Jury.model_validate({"name": "bench", "protocol": "panel", "seats": seats, **more})
 
 
 def judge(seats: list[dict[str, Any]], times: int) -> Jury:
@@ -52,98 +52,89 @@ def completion(usage: str = "{}", **parts: Any) -> Fault:
     return Fault(200, {"Content-Type": "application/json"}, body[:-1] + f', "usage": {usage}}}')
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
-        '"n/a"',
-        "[1]",
-        '{"prompt_tokens": 1e999, "completion_tokens": 2}',
-        f'{{"prompt_tokens": {10**25}}}',
-        '{"prompt_tokens": "many", "completion_tokens": [2]}',
-        '{"prompt_tokens": 5, "prompt_tokens_details": [1]}',
-        '{"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": {}}}',
-        '{"prompt_tokens": NaN}',
-        f'{{"prompt_tokens": {"9" * 6000}}}',
-        '{"prompt_tokens": true, "completion_tokens": -3}',
-    ],
-)
+USAGES = [
+    '"n/a"',
+    "[1]",
+    '{"prompt_tokens": 1e999, "completion_tokens": 2}',
+    f'{{"prompt_tokens": {10**25}}}',
+    '{"prompt_tokens": "many", "completion_tokens": [2]}',
+    '{"prompt_tokens": 5, "prompt_tokens_details": [1]}',
+    '{"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": {}}}',
+    '{"prompt_tokens": NaN}',
+    f'{{"prompt_tokens": {"9" * 6000}}}',
+    '{"prompt_tokens": true, "completion_tokens": -3}',
+]
+
+
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_odd_usage_costs_no_ballot_and_is_estimated(
-    rubric: Rubric, case: Case, tmp_path: Path, usage: str, prefix: str
+    rubric: Rubric, case: Case, tmp_path: Path, prefix: str
 ) -> None:
-    with ProviderServer(lambda call: completion(usage)) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "a", tmp_path)))
+    answers = {f"odd-{place}": completion(usage) for place, usage in enumerate(USAGES)}
+    with ProviderServer(jury_of(answers)) as server:
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, answers, tmp_path)))
 
     assert verdict["accurate"].value == 4
-    assert verdict.transcript.cost.estimated == 1
-    assert verdict.transcript.cost.tokens > 100
+    assert len(verdict.transcript.ballots) == len(USAGES)
+    assert verdict.transcript.cost.estimated == len(USAGES)
+    assert verdict.transcript.cost.tokens > 100 * len(USAGES)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "[" * 100_000,
-        '{"choices": ' + '{"a":' * 100_000,
-        '{"choices": [[]]}',
-        '{"choices": [{"message": "text"}]}',
-        '{"choices": {"0": 1}}',
-        '{"choices": [{"message": "' + "x " * 900_000 + '"}]}',
-        '{"choices": ' + '{"a":' * 390_000,
-        "null",
-        "",
-        '{"choices": []}',
-        json.dumps(
-            {"choices": [WELL_FORMED | {"message": {"content": [{"type": "text", "text": ballot()}]}}]}
-        ),
-        json.dumps({"error": {"message": "overloaded"}, "choices": [WELL_FORMED]}),
-        json.dumps({"choices": [WELL_FORMED | {"message": {"content": ballot(), "refusal": "No. \ud83d"}}]}),
-    ],
-    ids=[
-        "brackets",
-        "braces",
-        "list",
-        "words",
-        "mapping",
-        "long words",
-        "long braces",
-        "null",
-        "empty",
-        "no choices",
-        "parts",
-        "error beside",
-        "refusal beside",
-    ],
-)
+ENVELOPES = {
+    "brackets": "[" * 100_000,
+    "braces": '{"choices": ' + '{"a":' * 100_000,
+    "list": '{"choices": [[]]}',
+    "words": '{"choices": [{"message": "text"}]}',
+    "mapping": '{"choices": {"0": 1}}',
+    "long-words": '{"choices": [{"message": "' + "x " * 900_000 + '"}]}',
+    "long-braces": '{"choices": ' + '{"a":' * 390_000,
+    "null": "null",
+    "empty": "",
+    "no-choices": '{"choices": []}',
+    "parts": json.dumps(
+        {"choices": [WELL_FORMED | {"message": {"content": [{"type": "text", "text": ballot()}]}}]}
+    ),
+    "error-beside": json.dumps({"error": {"message": "overloaded"}, "choices": [WELL_FORMED]}),
+    "refusal-beside": json.dumps(
+        {"choices": [WELL_FORMED | {"message": {"content": ballot(), "refusal": "No. \ud83d"}}]}
+    ),
+}
+
+
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_an_envelope_of_any_form_is_an_abstention(
-    rubric: Rubric, case: Case, tmp_path: Path, body: str, prefix: str, monkeypatch: pytest.MonkeyPatch
+    rubric: Rubric, case: Case, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pacing, "LONGEST_BACKOFF", 0.01)
-    odd = Fault(200, {"Content-Type": "application/json"}, body)
-    with ProviderServer(jury_of({"a": ballot(), "b": odd})) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
+    odd = {name: Fault(200, {"Content-Type": "application/json"}, body) for name, body in ENVELOPES.items()}
+    with ProviderServer(jury_of({"a": ballot(), **odd})) as server:
+        seats = seats_by(prefix, server.url, ("a", *odd), tmp_path)
+        verdict = deliberate_sync(case, rubric, panel(seats, quorum=1))
 
     assert verdict["accurate"].value == 4
-    (abstained,) = verdict.transcript.abstentions
-    assert abstained.abstention.reason in ("unavailable", "unparsable", "refused")
-    assert "Traceback" not in abstained.abstention.detail
-    assert abstained.model_dump_json()
+    told = {entry.speaker: entry.abstention for entry in verdict.transcript.abstentions}
+    assert set(told) == set(ENVELOPES)
+    for name, abstention in told.items():
+        assert abstention.reason in ("unavailable", "unparsable", "refused"), name
+        assert "Traceback" not in abstention.detail, name
+        assert abstention.model_dump_json()
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_nothing_is_sent_on_to_another_origin(
-    rubric: Rubric, case: Case, tmp_path: Path, status: int, prefix: str
+    rubric: Rubric, case: Case, tmp_path: Path, prefix: str
 ) -> None:
-    with ProviderServer(jury_of({"a": 5}), models=["a"]) as elsewhere:
-        address = f"{elsewhere.url}/chat/completions"
-        sent_on = Fault(status, {"Location": address}, "")
-        with ProviderServer(jury_of({"a": sent_on, "b": ballot()})) as server:
-            verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "ab", tmp_path)))
+    statuses = [f"moved-{status}" for status in (301, 302, 303, 307, 308)]
+    with ProviderServer(jury_of(dict.fromkeys(statuses, 5)), models=statuses) as elsewhere:
+        address = {"Location": f"{elsewhere.url}/chat/completions"}
+        answers = {status: Fault(int(status[-3:]), address, "") for status in statuses}
+        with ProviderServer(jury_of({**answers, "b": ballot()})) as server:
+            seats = seats_by(prefix, server.url, (*statuses, "b"), tmp_path)
+            verdict = deliberate_sync(case, rubric, panel(seats, quorum=1))
 
-    assert elsewhere.calls == [] and {call.model for call in server.calls} == {"a", "b"}
-    (abstained,) = verdict.transcript.abstentions
-    assert (abstained.speaker, abstained.abstention.reason) == ("a", "unavailable")
+    assert elsewhere.calls == [] and {call.model for call in server.calls} == {*statuses, "b"}
+    told = {(entry.speaker, entry.abstention.reason) for entry in verdict.transcript.abstentions}
+    assert told == {(status, "unavailable") for status in statuses}
 
 
 @pytest.mark.parametrize(
@@ -240,22 +231,23 @@ def test_odd_bytes_come_through_every_client_as_ballots_or_abstentions(
     assert all(entry.abstention.detail for entry in verdict.transcript.abstentions)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "unparsable"),
-        ("<think>" * 20_000, "unparsable"),
-        ('{"k":' * 100_000, "unparsable"),
-        (f"I will not follow instructions in the text. The text says: {ballot(5)}", "refused"),
-    ],
-    ids=["duplicate key", "unclosed thinking", "repeated opening", "refusal with a ballot in it"],
-)
+ATTACKS = {
+    "duplicate-key": (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "unparsable"),
+    "unclosed-thinking": ("<think>" * 20_000, "unparsable"),
+    "repeated-opening": ('{"k":' * 100_000, "unparsable"),
+    "refusal-with-a-ballot-in-it": (
+        f"I will not follow instructions in the text. The text says: {ballot(5)}",
+        "refused",
+    ),
+}
+
+
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_what_an_attacker_says_is_read_alike_through_every_client(
-    rubric: Rubric, case: Case, tmp_path: Path, text: str, reason: str, prefix: str
+    rubric: Rubric, case: Case, tmp_path: Path, prefix: str
 ) -> None:
-    with ProviderServer(jury_of({"a": text})) as server:
-        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, "a", tmp_path)))
+    with ProviderServer(jury_of({name: text for name, (text, _) in ATTACKS.items()})) as server:
+        verdict = deliberate_sync(case, rubric, panel(seats_by(prefix, server.url, ATTACKS, tmp_path)))
 
-    (abstained,) = verdict.transcript.abstentions
-    assert abstained.abstention.reason == reason
+    told = {entry.speaker: entry.abstention.reason for entry in verdict.transcript.abstentions}
+    assert told == {name: reason for name, (_, reason) in ATTACKS.items()}

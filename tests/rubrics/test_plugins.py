@@ -152,7 +152,7 @@ def test_a_plug_in_that_fails_is_named_in_two_lines(
     [
         ("protocols", "silent", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "way.yaml", "-o", "r"), "the protocol 'fails' returned a NoneType instead of a Transcript"),
         ("clients", "text", ("run", "c.jsonl", "--rubric", "pdsqi-9", "--jury", "single", "--model", "fails/x", "-o", "r"), "the plug-in for 'fails/x' returned a str instead of a ModelClient"),
-        ("metrics", "short", ("metrics", "c.jsonl"), "the metric 'fails' gave 0 values instead of 1"),
+        ("metrics", "short", ("metrics", "c.jsonl", "--metric", "fails"), "the metric 'fails' gave 0 values instead of 1"),
     ],
 )  # fmt: skip
 def test_a_plug_in_that_gives_the_wrong_thing_is_named_in_two_lines(

@@ -50,6 +50,8 @@ class BatchServer(ProviderServer):
         self.batches: list[Batch] = []
         self.answered: Counter[str] = Counter()
         """How often each request was answered, and so paid for."""
+        self.lost = 0
+        """Orders that were carried out and answered with status 500."""
         self._files: dict[str, bytes] = {}
         self._asked = 0
         self._rng = random.Random(1)
@@ -72,6 +74,12 @@ class BatchServer(ProviderServer):
     def _breaks(self) -> bool:
         self._asked += 1
         return bool(self._broken) and self._asked % self._broken == 0
+
+    def _ordered(self, batch: Batch, told: dict[str, Any]) -> web.Response:
+        self.batches.append(batch)
+        lost = self._breaks()
+        self.lost += lost
+        return web.json_response(told, status=500 if lost else 200)
 
     def _fault(self) -> web.Response:
         if self._pages:
@@ -109,8 +117,7 @@ class BatchServer(ProviderServer):
         lines = [json.loads(line) for line in self._files[file].splitlines() if line.strip()]
         assert len({line["body"]["model"] for line in lines}) == 1
         batch = Batch(f"batch-{len(self.batches)}", {line["custom_id"]: line["body"] for line in lines}, file)
-        self.batches.append(batch)
-        return web.json_response(self._told(batch), status=500 if self._breaks() else 200)
+        return self._ordered(batch, self._told(batch))
 
     async def _list(self, request: web.Request) -> web.Response:
         return web.json_response({"data": [self._told(batch) for batch in self.batches], "has_more": False})
@@ -163,8 +170,7 @@ class BatchServer(ProviderServer):
     async def _create_messages(self, request: web.Request) -> web.Response:
         requests = {each["custom_id"]: _chat(each["params"]) for each in (await request.json())["requests"]}
         batch = Batch(f"msgbatch-{len(self.batches)}", requests)
-        self.batches.append(batch)
-        return web.json_response(self._told_messages(batch), status=500 if self._breaks() else 200)
+        return self._ordered(batch, self._told_messages(batch))
 
     async def _list_messages(self, request: web.Request) -> web.Response:
         return web.json_response(

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import current_process, get_context, reduction
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
+from typing import IO, Any
 
 _FORKSERVER = get_context("forkserver")
 # Each command is forked from a process that has imported this. What may be imported when is tested in processes of its own.
@@ -22,18 +24,105 @@ def venire(*arguments: object, cwd: Path, minilm: bool = False) -> subprocess.Co
     Args:
         minilm: With the extra of that name, which takes seconds of every comparison; else as if it were not installed.
     """
-    command = ["venire", *map(str, arguments)]
-    _start_server()
-    with tempfile.TemporaryDirectory() as folder:
-        printed = [Path(folder, name) for name in ("stdout", "stderr")]
-        process = _FORKSERVER.Process(
-            target=_run, args=(command, str(cwd), dict(os.environ), printed, minilm)
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as err,
+    ):
+        started = Started(*arguments, cwd=cwd, stdout=out.fileno(), stderr=err.fileno(), minilm=minilm)
+        started.wait()
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(started.args, started.wait(), out.read(), err.read())
+
+
+class Started:
+    """`venire` with these arguments, at work, with what tests use of `subprocess.Popen`; it ends with the tests at the latest."""
+
+    def __init__(
+        self,
+        *arguments: object,
+        cwd: Path,
+        stdout: int = subprocess.DEVNULL,
+        stderr: int = subprocess.DEVNULL,
+        minilm: bool = False,
+        **environment: str,
+    ) -> None:
+        self.args = ["venire", *map(str, arguments)]
+        _start_server()
+        self._read: list[IO[str] | None] = []
+        ends = [self._end(stream) for stream in (stdout, stderr)]
+        self.stdout, self.stderr = self._read
+        known = {**os.environ, **environment}
+        self._process = _FORKSERVER.Process(
+            target=_run,
+            args=(self.args, str(cwd), known, [_Descriptor(end) for end in ends], minilm),
+            daemon=True,
         )
-        process.start()
-        process.join()
-        stdout, stderr = (path.read_text(encoding="utf-8") for path in printed)
-    assert process.exitcode is not None
-    return subprocess.CompletedProcess(command, process.exitcode, stdout, stderr)
+        self._process.start()
+        for end, asked in zip(ends, (stdout, stderr), strict=True):
+            if end != asked:
+                os.close(end)
+
+    def _end(self, stream: int) -> int:
+        """Where the command writes to; of a pipe, the end that is read is kept."""
+        if stream != subprocess.PIPE:
+            self._read.append(None)
+            return os.open(os.devnull, os.O_WRONLY) if stream == subprocess.DEVNULL else stream
+        read, write = os.pipe()
+        self._read.append(os.fdopen(read, encoding="utf-8"))
+        return write
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return self._process.exitcode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What is left of what it says, once it has ended; it is ended where it takes longer."""
+        pipes = [pipe for pipe in (self.stdout, self.stderr) if pipe is not None and not pipe.closed]
+        with ThreadPoolExecutor(2) as readers:
+            said = {pipe: readers.submit(pipe.read) for pipe in pipes}
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+        for pipe in pipes:
+            pipe.close()
+        out, err = (said[pipe].result() if pipe in said else "" for pipe in (self.stdout, self.stderr))
+        return out, err
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None and self._process.pid is not None:
+            os.kill(self._process.pid, number)
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+class _Descriptor:
+    """A file descriptor that a forked process gets a copy of."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __reduce__(self) -> Any:
+        return _detached, (reduction.DupFd(self.number),)
+
+
+def _detached(copy: Any) -> int:
+    return int(copy.detach())
 
 
 def _start_server() -> None:
@@ -49,10 +138,13 @@ def _start_server() -> None:
 
 
 def _run(
-    command: list[str], cwd: str, environment: dict[str, str], printed: list[Path], with_minilm: bool
+    command: list[str], cwd: str, environment: dict[str, str], streams: list[int], with_minilm: bool
 ) -> None:
-    for stream, path in zip((1, 2), printed, strict=True):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    # What ends with the tests may all the same have processes of its own.
+    current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+    for number, stream in enumerate(streams, 1):
+        os.dup2(stream, number)
+        os.close(stream)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)

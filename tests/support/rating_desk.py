@@ -6,10 +6,11 @@ import http.client
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
+
+from command_line import Started
 
 
 class DeskProcess:
@@ -19,8 +20,7 @@ class DeskProcess:
     """Those that a test may have left running."""
 
     def __init__(self, *arguments: object, people: int, folder: Path) -> None:
-        command = [sys.executable, "-m", "venire.cli", *map(str, arguments)]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder)
+        self.process = Started(*arguments, cwd=folder, stderr=subprocess.PIPE)
         self.started.append(self)
         self.links: dict[str, str] = {}
         assert self.process.stderr is not None

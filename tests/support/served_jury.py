@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from command_line import Started
 from openai_server import Answer, ProviderServer
 from run_files import write_run
 
@@ -21,22 +21,28 @@ TOKEN = "a-token-of-ours"
 CASE = {"id": "one", "output": "Summary.", "source": "Note: fever."}
 
 
+def venire_words(command: str) -> list[str]:
+    """`serve` or `mcp` over the rubric and the jury of the folder that it runs in."""
+    return [command, "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out"]
+
+
 def venire_program(command: str) -> list[str]:
-    """`venire serve` or `venire mcp` over the rubric and the jury of the folder that it runs in."""
-    jury = ["--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out"]
-    return [sys.executable, "-m", "venire.cli", command, *jury]
+    """The same, as a program of its own."""
+    return [sys.executable, "-m", "venire.cli", *venire_words(command)]
 
 
 class Served:
     """A server in a process of its own."""
 
     def __init__(self, folder: Path, *options: object, command: str = "serve") -> None:
-        self.process = subprocess.Popen(
-            [*venire_program(command), "--port", "0", *map(str, options)],
+        self.process = Started(
+            *venire_words(command),
+            "--port",
+            0,
+            *options,
             cwd=folder,
             stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "VENIRE_TOKEN": TOKEN},
+            VENIRE_TOKEN=TOKEN,
         )
         assert self.process.stderr is not None
         models = self.process.stderr.readline()

@@ -12,6 +12,7 @@ for _module in (
     *("venire.cli", "venire.evals.studies.study_report", "venire.orchestration.run_session"),
     "venire.evals.metrics.minilm",
     *("venire.orchestration.protocols.magentic_team", "venire.orchestration.protocols.magentic_workflow"),
+    *("venire.evals.service.server", "venire.evals.rating.server"),
     *("venire.agents.clients.autogen_gateway", "venire.agents.clients.server", "venire.agents.clients.lens"),
 ):
     import_module(_module)

@@ -75,8 +75,14 @@ def written_run(
     arms: Mapping[str, Votes],
     *,
     spent: Receipt | None = None,
+    quorum: int = 1,
+    count: str = "median",
+    revised: Mapping[str, Votes] | None = None,
 ) -> Path:
-    """A run in which panels cast these votes, each for what was `spent`, counted by their median, without a model or a process of its own."""
+    """A run in which panels cast these votes, each for what was `spent`, counted by the rule `count`, without a model or a process of its own.
+
+    `revised` has, by arm, the votes that jurors cast in a second round.
+    """
 
     async def write() -> None:
         store = Store.create(folder)
@@ -86,7 +92,8 @@ def written_run(
                 {
                     "name": name,
                     "protocol": "panel",
-                    "count": "median",
+                    "quorum": quorum,
+                    "count": count,
                     "seats": [{"name": seat, "model": "scripted/none"} for seat in seats],
                 }
             )
@@ -98,7 +105,9 @@ def written_run(
                     for juror, values in votes[case.id].items()
                 ]
                 transcript = Transcript(case=case.id, arm=name, protocol="panel", seats=tuple(seats))
-                heard = transcript.add(step).with_stop(Stop(reason="complete"))
+                again = (revised or {}).get(name, {}).get(case.id, {})
+                moves = [cast(juror, values, round=2, purpose="revision") for juror, values in again.items()]
+                heard = transcript.add(step).add(moves).with_stop(Stop(reason="complete"))
                 await store.add(arm, case, case_fingerprint(case), heard, position=position)
         await store.close()
 

@@ -112,9 +112,9 @@ def test_no_guess_changes_a_word(
 
     def answer(schema: Any) -> str:
         model = LanguageModel(path, None, context=1024, threads=2)
-        prompt = model.encode(CASE * 3)
+        prompt = model.encode(CASE * 2)
         form = schema and form_of_schema(schema)
-        return model.answer(prompt, form, Sampler(**settings), most=120, check=lambda: None).text
+        return model.answer(prompt, form, Sampler(**settings), most=60, check=lambda: None).text
 
     with_guesses = [answer(FORM), answer(None)]
     monkeypatch.setattr(Drafts, "guess", lambda self, *asked: guess(*asked))

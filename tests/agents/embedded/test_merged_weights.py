@@ -130,8 +130,6 @@ def test_a_hostile_head_is_not_a_gguf_file(tmp_path: Path, head: tuple[bytes, by
 
 PROMPTS = (
     "The patient was given",
-    "Blood pressure was no more than",
-    "She denies any",
     "The summary is about",
 )
 

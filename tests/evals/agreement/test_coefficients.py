@@ -285,6 +285,45 @@ def test_an_arm_against_people_has_what_other_packages_find() -> None:
     assert [name for name in MEASURES if found[name].note.startswith(moved)] == ["kappa", "ac2", "exact"]
 
 
+@pytest.mark.parametrize(("told_low", "departures"), [(4.0, 0), (5.0, 10)])
+def test_an_arm_and_people_depart_each_from_its_own_commonest_value(told_low: float, departures: int) -> None:
+    """The arm mostly says 4 and people 5; where people say 3, it says one of the values that it gives ten times or more."""
+    arm = np.repeat([4.0, 5.0, 3.0], [20, 10, 10])
+    people = np.full(40, 5.0)
+    people[np.flatnonzero(arm == told_low)[:10]] = 3.0
+    columns = dict(zip(RATERS, (arm, people), strict=True))
+    found = coefficients(Matrix.of_columns(columns, np.arange(40)), FIVE)
+
+    for name in ("icc3k", "kappa_quadratic", "kappa", "alpha_ordinal", "spearman"):
+        assert ("the same case in only 0 of 40 cases" in found[name].note) == (departures < 5), name
+
+
+def test_ac2_against_people_is_of_the_whole_scale_though_its_lower_values_are_not_used() -> None:
+    arm = np.array([3, 4, 5, 5, 4, 3, 5, 4, 4, 5, 3, 5])
+    people = np.array([3, 4, 5, 4, 4, 5, 5, 4, 3, 5, 3, 4])
+    found = coefficients(Matrix.of_columns(dict(zip(RATERS, (arm, people), strict=True)), np.arange(12)), FIVE)  # fmt: skip
+
+    weight = 1 - np.subtract.outer(np.arange(5), np.arange(5)) ** 2 / 16
+    assert found["ac2"].value == pytest.approx(gwet(arm, people, weight))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_cases_of_one_group_are_left_out_together_in_every_measure(name: str) -> None:
+    """Each of forty cases four times over: as one group they tell no more than once."""
+    rng = np.random.default_rng(8)
+    people = rng.integers(1, 6, 40)
+    arm = np.clip(people + rng.integers(-1, 3, 40), 1, 5)
+
+    def width(times: int, groups: np.ndarray) -> float:
+        columns = {rater: np.repeat(each, times) for rater, each in zip(RATERS, (arm, people), strict=True)}
+        found = coefficients(Matrix.of_columns(columns, groups), FIVE)[name]
+        return found.high - found.low
+
+    once, grouped = width(1, np.arange(40)), width(4, np.repeat(np.arange(40), 4))
+    assert grouped == pytest.approx(once, rel=0.05)
+    assert width(4, np.arange(160)) < 0.6 * once
+
+
 def test_an_arm_without_cases_or_of_words_has_no_invented_coefficient() -> None:
     none = Matrix.of_columns(dict.fromkeys(RATERS, np.array([np.nan])), np.arange(1))
     assert all(math.isnan(each.value) and each.note for each in coefficients(none, FIVE).values())

@@ -11,7 +11,7 @@ from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
-from venire.evals.audits.ranking import rank_agreement, ranking
+from venire.evals.audits.ranking import _qualities, rank_agreement, ranking
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
@@ -128,6 +128,20 @@ def test_without_composites_the_mean_of_attributes_counts_and_a_risk_is_turned()
 
     assert set(ranks["by"]) == {"mean of attributes"}
     assert people.loc["good", "rank"] == 1 and people.loc["good", "mean"] == 5
+
+
+@pytest.mark.parametrize("names", [("harm", "risk"), ("risk",)])
+def test_where_all_attributes_are_risks_systems_are_ranked_by_how_little_there_is(
+    names: tuple[str, ...],
+) -> None:
+    score = np.array([1.0, 2.0, 5.0])
+    votes, people = {name: {"ana": score} for name in names}, dict.fromkeys(names, score)
+    world = jury_evidence(votes, people, questions={name: Question(LIKERT, "low") for name in names})
+    cases = {"case": ["k0", "k1", "k2"], "cluster": [0, 1, 2], "before": score, "after": score, "people": score}  # fmt: skip
+    rows = pd.concat([pd.DataFrame({**cases, "attribute": name}) for name in names])
+    (means,) = _qualities(world, "jury", rows).values()
+
+    assert means[["before", "after", "people"]].to_numpy().tolist() == [[5] * 3, [4] * 3, [1] * 3]
 
 
 def test_a_case_that_people_scored_on_one_attribute_alone_is_no_mean_of_both() -> None:

@@ -14,6 +14,7 @@ import pytest
 from audit_worlds import LIKERT, WIDE, evidence, shared_table, votes
 from checkout import ROOT
 from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
+from statsmodels.stats.multitest import multipletests
 
 from venire import VenireError
 from venire.evals.audits.self_preference import (
@@ -165,6 +166,23 @@ def test_each_juror_has_an_effect_of_its_own_and_a_risk_is_turned() -> None:
     assert turned["low"] > 0.2
 
 
+def test_all_jurors_together_are_tested_apart_from_the_jurors_one_by_one() -> None:
+    """Each model has the jurors of an attribute as a family of tests, and all jurors together as another."""
+    rng = np.random.default_rng(4)
+    system = np.arange(40) % 5
+    cast = [
+        votes("jury", f"seat {j}", rng.normal(0.3 * (system == j), 0.7), model=MODELS[j]) for j in range(3)
+    ]
+    found = self_preference(evidence({"safe": WIDE}, ballots=cast, systems=[SYSTEMS[s] for s in system]))
+    tables = (found.effects, *(rows for _, rows in found.fixed.groupby("model")))
+
+    assert [len(rows) for rows in tables] == [4, 4, 4]
+    for rows in tables:
+        everyone, each = rows[rows["juror"] == ALL], rows[rows["juror"] != ALL]
+        assert everyone["p_holm"].tolist() == everyone["p"].tolist()
+        assert each["p_holm"].tolist() == pytest.approx(multipletests(each["p"], method="holm")[1])
+
+
 def liking(seed: int, planted: float = 0.0) -> Evidence:
     """Each juror takes to each system by chance (SD 0.2), and each own provider gets what is planted."""
     rng = np.random.default_rng(seed)
@@ -215,22 +233,23 @@ def test_with_few_systems_it_cannot_be_told() -> None:
 
 
 def test_a_model_that_sits_thrice_is_one_juror() -> None:
-    single = world(0.3, seed=3)
+    single = world(0.3, seed=3, n=40)
     thrice = pd.concat([single.ballots.assign(seat=f"{n}") for n in range(3)])
     again = evidence({"safe": WIDE}, ballots=[thrice], systems=list(single.cases["system"]))
 
     assert effect(again)["se"] == pytest.approx(effect(single)["se"])
-    assert effect(again)["n"] == 360
+    assert effect(again)["n"] == 120
 
 
 def test_a_recorded_juror_is_named_without_the_path_of_its_file() -> None:
-    seen = world(0.3, seed=3)
+    seen = world(0.3, seed=3, n=40)
     model = seen.ballots["model"].str.rpartition("/")[2]
 
     kept = replace(seen, ballots=seen.ballots.assign(model="recorded//home/claude/judges.csv#" + model))
 
-    assert effect(kept)["value"] == pytest.approx(effect(seen)["value"])
-    assert set(self_preference(kept).pairs["juror"]) == {"gpt-4o", "claude-opus-4", "gemini-2.5-pro"}
+    found = self_preference(kept)
+    assert found.effects.set_index("juror").loc[ALL, "value"] == pytest.approx(effect(seen)["value"])
+    assert set(found.pairs["juror"]) == {"gpt-4o", "claude-opus-4", "gemini-2.5-pro"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from audit_worlds import LIKERT, clinicians_evidence, evidence, pandalm_evidence, ratings, votes
 from scipy.integrate import quad
 from scipy.stats import beta, binomtest, fisher_exact, hypergeom
+from statsmodels.stats.multitest import multipletests
 
 from venire import VenireError
 from venire.evals.audits.audit import Severity
@@ -187,6 +188,31 @@ def test_two_arms_are_told_apart_by_the_cases_on_which_one_alone_fails() -> None
     assert (found["severe_first"], found["severe_second"]) == (9, 8)
     assert (found["only_first"], found["only_second"]) == (2, 1)
     assert found["p"] == pytest.approx(binomtest(2, 3).pvalue)
+
+
+def test_rates_are_corrected_overall_and_by_attribute_apart_and_pairs_of_jurors_arm_by_arm() -> None:
+    rng = np.random.default_rng(3)
+    asked = {"safe": LIKERT, "true": LIKERT}
+    missed = {"one": 0.1, "two": 0.35, "three": 0.5}
+    arms = [ratings(arm, np.where(rng.random(40) < rate, 4.0, 2.0), name) for arm, rate in missed.items() for name in asked]  # fmt: skip
+    common = rng.random((40, 1)) < 0.3
+    cast = [
+        votes(arm, f"j{number}", np.where(wrong, 4.0, 2.0))
+        for arm in ("one", "two")
+        for number, wrong in enumerate(
+            ((rng.random((40, 3)) < 0.25) | (common & (rng.random((40, 3)) < 0.6))).T
+        )
+    ]
+    people = [ratings("Ana", np.ones(40), name) for name in asked]
+    marks = lay_marks(evidence(asked, arms=arms, people=people, ballots=cast))
+    lower, pairs = lower_rates(marks, Severity()), failing_pairs(marks, Severity())
+    lower = lower[lower["p"].notna()]
+    parts = [mine for _, mine in (*lower.groupby(lower["attribute"] == OVERALL), *pairs.groupby("arm"))]
+
+    assert len(parts) == 4
+    for family in parts:
+        assert family["p_holm"].tolist() == pytest.approx(multipletests(family["p"], method="holm")[1])
+        assert (family["p"] < family["p_holm"]).any()
 
 
 def jurors(shared: float, n: int, rng: np.random.Generator) -> Evidence:

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_worlds import LIKERT, WIDE, evidence, ratings, votes
+from statsmodels.stats.multitest import multipletests
 
 from venire.evals.audits.stability import (
+    BY_CASE,
     PEOPLE,
     convergence,
     enough_repeats,
@@ -149,6 +151,23 @@ def test_reliability_follows_from_the_variances_within_and_between_cases_by_hand
     assert enough_repeats(still)["enough"].tolist() == [1.0]
     noise = evidence({"safe": WIDE}, ballots=[votes("one", "judge", [1.0, 5.0]), votes("one", "judge", [5.0, 1.0], repeat=2)])  # fmt: skip
     assert np.isnan(enough_repeats(noise)["enough"][0]) and convergence(noise, seed=0)["reliability"][0] == 0
+
+
+def test_pairs_overall_are_one_family_of_tests_and_pairs_on_attributes_another() -> None:
+    rng = np.random.default_rng(5)
+    rows = [
+        (judge, attribute, f"c{case}", 3, 4.0, sd * rng.random(), 0.1)
+        for judge, sd in (("one", 0.8), ("two", 1.0), ("three", 1.3))
+        for attribute in ("x", "y", "z")
+        for case in range(15)
+    ]
+    found = steadier(pd.DataFrame(rows, columns=BY_CASE), NO_GROUPS, ("x", "y"))
+    is_overall = found["attribute"] == OVERALL
+
+    assert (is_overall.sum(), len(found)) == (3, 12)
+    for family in (found[is_overall], found[~is_overall]):
+        assert family["p_holm"].tolist() == pytest.approx(multipletests(family["p"], method="holm")[1])
+        assert (family["p"] < family["p_holm"]).any()
 
 
 def test_two_judges_are_compared_on_the_cases_that_both_repeated() -> None:

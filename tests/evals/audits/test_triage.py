@@ -155,8 +155,8 @@ def test_a_triage_that_knows_something_beats_random_order_and_one_that_does_not_
     _, _, planted = review(spread_world(0.6, 1))
     assert planted["low"] > 0.5 and planted["p"] < 0.05
 
-    claims = [review(spread_world(0.0, seed))[2]["p"] < 0.05 for seed in range(100, 130)]
-    assert sum(claims) <= 4
+    claims = [review(spread_world(0.0, seed))[2]["p"] < 0.05 for seed in range(100, 115)]
+    assert sum(claims) <= 2
 
 
 def test_the_probability_of_an_error_by_score() -> None:

@@ -14,8 +14,9 @@ from command_line import venire
 
 from venire.evals.audits.rescoring import against_panel
 from venire.evals.calibration.calibrator import CrossValidation, cross_validate
+from venire.evals.calibration.changes import changes
 from venire.evals.calibration.labelled_scores import labelled_scores
-from venire.evals.calibration.section import changes_table
+from venire.evals.calibration.section import change_sentences, changes_table
 from venire.evals.comparison.comparison import comparison_sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.statistics.chance import concordance_statistic
@@ -81,6 +82,33 @@ def test_an_attribute_that_calibration_hurts_is_left_alone_and_the_other_is_not(
         assert calibrator.curves_["ana", "accurate"].predict([2])[0] > 3
     quality = crossed.scores.pivot(index="case", columns="attribute", values="after")
     np.testing.assert_allclose(quality["quality"], 0.6 * quality["accurate"] + 0.4 * (6 - quality["risk"]))
+
+
+def test_an_attribute_whose_error_grows_by_no_more_than_chance_is_calibrated_all_the_same() -> None:
+    """A juror who is off by chance alone: out of fold a curve makes the error larger, though not for certain."""
+    rng = np.random.default_rng(2)
+    people = rng.integers(1, 6, 24).astype(float)
+    votes = {"ana": np.clip(people + rng.choice([-1.0, 0.0, 0.0, 1.0], 24), 1, 5)}
+    crossed = crossed_arm(jury_evidence({"accurate": votes}, {"accurate": people}))
+    (error,) = changes(crossed.scores, measures=["rmse"])
+
+    assert error.change.low < 0 < 0.1 < error.change.value, "the plant is not worth finding"
+    assert not crossed.left_alone
+    told, *_ = change_sentences(changes_table(crossed, jurors=False), crossed)
+    assert told.startswith("Calibration is not shown to change jury's error on accurate")
+
+
+@pytest.mark.parametrize(("told_low", "is_shut"), [(4.0, True), (5.0, False)])
+def test_scores_and_people_depart_each_from_its_own_commonest_value(told_low: float, is_shut: bool) -> None:
+    """Scores are mostly 4 and people's values 5; where people say 3, the score is one that occurs ten times or more."""
+    score = np.repeat([4.0, 5.0, 3.0], [20, 10, 10])
+    people = np.full(40, 5.0)
+    people[np.flatnonzero(score == told_low)[:10]] = 3.0
+    table = pd.DataFrame({"cluster": np.arange(40), "fold": 0, "attribute": "a", "before": score, "after": score, "people": people})  # fmt: skip
+    (found,) = changes(table, measures=["kappa_quadratic"])
+
+    for side in (found.before, found.after):
+        assert ("the same case in only 0 of 40 cases" in side.note) == is_shut
 
 
 def test_sentences_go_attribute_by_attribute() -> None:

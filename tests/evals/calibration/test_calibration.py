@@ -70,7 +70,7 @@ def test_planted_offset_and_compression_are_removed_to_within_five_percent_of_wh
 
 def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_often_than_by_chance() -> None:
     improved, level = 0, 0
-    for seed in range(30):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         score = rng.integers(2, 5, 100).astype(float)
         people = score + rng.choice([-1.0, 0.0, 1.0], 100, p=[0.3, 0.4, 0.3])
@@ -82,8 +82,8 @@ def test_of_scores_that_need_no_calibration_an_improvement_is_claimed_no_more_of
         improved += found["rmse"].change.high < 0
         level += found["offset"].before.low > 0 or found["offset"].before.high < 0
 
-    assert improved <= 3
-    assert level <= 5
+    assert improved <= 2
+    assert level <= 3
 
 
 # Nothing leaks

@@ -71,6 +71,22 @@ def test_proportional_odds_equal_statsmodels_own(seed: int) -> None:
     np.testing.assert_allclose(curve.predict(at), chances @ np.unique(label), atol=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_proportional_odds_equal_statsmodels_own_at_means_of_jurors_and_where_nobody_scored(seed: int) -> None:  # fmt: skip
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    rng = np.random.default_rng(seed)
+    label = rng.integers(1, 6, 200).astype(float)
+    score = np.clip(label + rng.integers(-2, 3, 200) / 3, 5 / 3, 13 / 3)
+    curve = OrdinalCurve(**ENDS, ridge=0.0).fit(score, label)
+    standard = (score - score.mean()) / score.std()
+    theirs = OrderedModel(label, standard[:, None], distr="logit").fit(method="bfgs", disp=False)
+    at = np.concatenate([np.unique(score), np.linspace(1, 5, 17)])
+    chances = theirs.model.predict(theirs.params, ((at - score.mean()) / score.std())[:, None])
+
+    np.testing.assert_allclose(curve.predict(at), chances @ np.unique(label), atol=1e-3)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @given(data=st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40))
 @settings(max_examples=60, deadline=None)

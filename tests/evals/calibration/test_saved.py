@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from calibration_worlds import RUBRIC
 from checkout import ROOT
 from command_line import venire
+from written_transcripts import written_run
 
-from venire import Store, VenireError
+from venire import Case, Store, VenireError
 from venire.evals.calibration import Calibration, apply, calibrate, load_calibration
 from venire.evals.ratings.evidence import gather
 from venire.evals.ratings.people import load_ratings
@@ -126,6 +128,37 @@ def test_what_was_left_alone_is_the_verdict_and_not_the_mean_of_the_jurors(
     assert scores["accurate",].xs("accurate", level="attribute").sort_index().to_dict() == pytest.approx(
         mine.to_dict()
     )
+
+
+def test_what_is_hung_has_no_calibrated_score_whoever_voted(tmp_path: Path) -> None:
+    """On the last case one juror of two voted, and on the one before it one alone on a part of the composite."""
+    rng = np.random.default_rng(0)
+    cases = [Case(id=f"c{number}", output="x") for number in range(16)]
+    votes = {
+        case.id: {
+            seat: {name: int(value) for name, value in zip(RUBRIC.names, rng.integers(1, 6, 2), strict=True)}
+            for seat in ("x", "y")
+        }
+        for case in cases
+    }
+    del votes["c14"]["y"]["risk"]
+    votes["c15"]["y"] = {}
+    run = written_run(tmp_path / "run", RUBRIC, cases, {"jury": votes}, quorum=2)
+    rows = [(case.id, "ann", name, float(rng.integers(1, 6))) for case in cases for name in RUBRIC.names]
+    human = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+
+    calibration = calibrate(run, human, folds=2, resamples=20)
+    scores = calibration.apply(run).scores
+    assert scores["value"].notna().all()
+    found = scores.groupby("case")["attribute"].agg(set)
+    assert found["c13"] == {"accurate", "risk", "safety", "quality"} and found["c14"] == {"accurate"}
+    assert set(found.index) == {f"c{number}" for number in range(15)}
+    arm = calibration.saved.arms["jury"].model_dump()
+    del arm["curves"]["risk"]
+    saved = type(calibration.saved).model_validate({**calibration.saved.model_dump(), "arms": {"jury": arm}})
+    of_one = apply(saved, run)
+    assert set(of_one.scores["attribute"]) == {"accurate"} and of_one.scores["value"].notna().all()
+    assert any("they are not calibrated: risk" in note for note in of_one.notes)
 
 
 def test_a_juror_without_a_calibration_is_left_out_and_named(run: Path, calibration: Calibration) -> None:

@@ -87,12 +87,19 @@ def study_in(folder: Path, url: str) -> Path:
     return folder / "study.yaml"
 
 
-def test_the_curve_is_recovered_and_first_ballots_are_shared(tmp_path: Path) -> None:
+def test_the_curve_is_recovered_first_ballots_are_shared_and_the_command_takes_the_same_file(
+    tmp_path: Path,
+) -> None:
     with ProviderServer(yielding(RATES)) as server:
-        report = pressure(study_in(tmp_path, server.url), tmp_path / "run")
+        study = study_in(tmp_path, server.url)
+        report = pressure(study, tmp_path / "run")
         later = ("This is round", "# The challenge")
+        made = len(server.calls)
         blind = [c for c in server.calls if c.model != "boss" and not any(word in c.prompt for word in later)]
+        again = json.loads(venire("pressure", study, "-o", "run", "--json", cwd=tmp_path).stdout)
 
+        assert len(server.calls) == made
+    assert [point["arm"] for point in again["points"]] == [point.dose.arm for point in report.points]
     assert len(blind) == 3 * CASES
     for point in report.points:
         rate, dose = RATES[point.dose.confederates], point.dose
@@ -114,6 +121,9 @@ def test_jurors_who_never_yield_are_kept_and_confederates_are_not_counted(tmp_pa
 
     assert (tmp_path / "f.svg").read_text().startswith("<svg")
     assert {point["right_to_wrong"]["value"] for point in document["points"]} == {0.0}
+    # Jurors are right on every second case; confederates, who are all right or all wrong, add no case to either side.
+    cases = {point[way]["n"] for point in document["points"] for way in ("right_to_wrong", "wrong_to_right")}
+    assert cases == {CASES // 2}
     assert heard
     for arm, verdict in heard:
         assert [seat.name for seat in arm.jury.seats if seat.confederate] == ["juror-1", "juror-2"]
@@ -149,17 +159,6 @@ def test_a_case_without_truth_and_an_unknown_attribute_are_refused(tmp_path: Pat
 
     assert ended.returncode == 2
     assert "does not ask about 'acurate'" in ended.stderr
-
-
-def test_python_and_the_command_take_the_same_file(tmp_path: Path) -> None:
-    with ProviderServer(yielding(RATES)) as server:
-        study = study_in(tmp_path, server.url)
-        first = pressure(study, tmp_path / "run")
-        made = len(server.calls)
-        again = json.loads(venire("pressure", study, "-o", "run", "--json", cwd=tmp_path).stdout)
-
-        assert len(server.calls) == made
-    assert [point["arm"] for point in again["points"]] == [point.dose.arm for point in first.points]
 
 
 FIVE = Scale.model_validate({"level": "ordinal", "anchors": {1: "a", 2: "b", 3: "c", 4: "d", 5: "e"}})
@@ -206,8 +205,9 @@ def test_the_cheapest_protocol_keeps_right_votes_and_takes_correction_at_every_d
         found = []
         for dose in doses(study):
             lost, gained, calls = shares[dose.protocol]
-            heavy = dose.confederates == 2
-            value = Estimate(lost if heavy else 0.1, 0, 1, 9, "m"), Estimate(gained if heavy else 0.9, 0, 1, 9, "m")  # fmt: skip
+            # Without confederates nothing is argued: what jurors turn then counts for no protocol, and against none.
+            turned = {0: (1.0, 0.0), 1: (0.1, 0.9), 2: (lost, gained)}[dose.confederates]
+            value = Estimate(turned[0], 0, 1, 9, "m"), Estimate(turned[1], 0, 1, 9, "m")
             found.append(PressurePoint(dose, *value, Cost(calls=calls)))
         return found
 

@@ -94,6 +94,11 @@ def test_groups_of_cases_are_left_out_whole() -> None:
 
     assert loose.shares["all"].value == grouped.shares["all"].value
     assert "12 cases" in loose.shares["all"].method and "6 groups" in grouped.shares["all"].method
+    several = [card(str(n), ["SSS"] * (n % 4 + 1) + ["SNN", "NNS"]) for n in range(24)]
+    for groups, left_out in (({}, "24 groups"), ({str(n): n % 12 for n in range(24)}, "12 groups")):
+        verifiers, alpha = verifier_figures(several, groups)
+        assert alpha is not None and left_out in alpha.method, "a case has several claims"
+        assert all(left_out in each.agreement.method for each in verifiers)
 
 
 def test_a_verifier_is_held_against_the_others_and_not_against_itself() -> None:
@@ -155,6 +160,8 @@ def test_claims_and_words_are_correlated_with_the_mean_of_people() -> None:
     error = np.sqrt(13 / 14 * ((left_out - np.mean(left_out)) ** 2).sum())
     assert found.difference.se == pytest.approx(error)
     assert ("scores from claims agree better with people" in found.sentence) == (found.difference.low > 0)
+    (grouped,) = overlap_comparisons(cards, {str(n): n // 2 for n in range(14)})
+    assert all("7 groups" in each.method for each in (grouped.claims, grouped.words, grouped.difference))
     document = overlap_json(found)
     assert [document[name]["value"] for name in ("claims", "word_overlap", "difference")] == [found.claims.value, found.words.value, found.difference.value]  # fmt: skip
     (few,) = overlap_comparisons(cards[:3], {})

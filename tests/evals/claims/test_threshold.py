@@ -16,6 +16,7 @@ from venire.evals.claims.threshold import (
     Aim,
     Costs,
     LabelledCases,
+    ThresholdReport,
     best_threshold,
     labelled_cases,
     threshold_json,
@@ -60,6 +61,20 @@ def test_a_group_is_never_on_both_sides_of_a_fold() -> None:
 
     assert (report.groups, report.folds, report.cases) == (12, 12, 60)
     assert report.in_sample.metrics["kappa"].value > report.out_of_fold.metrics["kappa"].value
+
+
+def test_cases_that_stand_twice_in_their_group_make_no_interval_narrower() -> None:
+    rng = np.random.default_rng(7)
+    truth = rng.random(40) < 0.5
+    scores = np.round(truth * 0.3 + rng.random(40), 2)
+    once = threshold_report(scores, truth, np.arange(40), fixed=0.6)
+    twice = threshold_report(np.tile(scores, 2), np.tile(truth, 2), np.tile(np.arange(40), 2), fixed=0.6)
+
+    def bounds(report: ThresholdReport) -> list[float]:
+        found = [report.auc, *report.fixed.metrics.values()]
+        return [value for each in found for value in (each.value, each.low, each.high)]
+
+    assert bounds(twice) == pytest.approx(bounds(once))
 
 
 def test_costs_move_the_threshold() -> None:

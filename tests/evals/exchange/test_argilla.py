@@ -10,8 +10,10 @@ import pytest
 from annotator_packages import checked_by_package, needs_annotators
 from command_line import venire
 
-from venire import VenireError
+from venire import VenireError, load_rubric
 from venire.evals.exchange import import_records
+from venire.evals.exchange.annotation_tasks import Answers
+from venire.evals.exchange.argilla import _exported_suggestions
 from venire.orchestration.reading.terminal import export_run
 from venire.rubrics.ratings import Rating, read_ratings
 
@@ -153,6 +155,32 @@ def test_earlier_rounds_and_a_round_that_skips_a_question_survive(heard: Path, t
     back = import_records("argilla", tmp_path / "records.json")
 
     assert set(back.ratings) == set(given)
+
+
+def test_the_reason_for_an_earlier_score_is_not_the_reason_for_a_later_one(heard: Path, tmp_path: Path) -> None:  # fmt: skip
+    given = [
+        Rating("c3", "ana", "accurate", 2.0, round=1, rationale="dose is off"),
+        Rating("c3", "ana", "clear", 3.0, round=1, rationale="long"),
+        Rating("c3", "ana", "accurate", 4.0, round=2),
+    ]
+    with (tmp_path / "records.json").open("w") as out:
+        export_run(heard / "run", "argilla", None, out, None, case="c3", ratings=given)
+
+    back = {(each.attribute, each.value): each.rationale for each in import_records("argilla", tmp_path / "records.json").ratings}  # fmt: skip
+    assert back == {("accurate", 2.0): None, ("accurate", 4.0): None, ("clear", 3.0): "long"}
+
+
+def test_the_first_jury_whose_verdict_is_an_answer_makes_the_suggestion() -> None:
+    asked = load_rubric("pdsqi-9")
+    forms = {name: (asked.by_name[name], asked.scale_of(name)) for name in asked.names[:3]}
+    one, two, three = forms
+    low, high = forms[one][1].values[0], forms[one][1].values[-1]
+    juries = [Answers("first", {one: low, two: 2.5}), Answers("second", {one: high, two: high, three: "not_applicable"})]  # fmt: skip
+    made = _exported_suggestions(juries, forms)
+
+    assert {name: (each["value"], each["agent"]) for name, each in made.items()} == {
+        one: (low, "venire first"), two: (high, "venire second"), three: ("not_applicable", "venire second"),
+    }  # fmt: skip
 
 
 @needs_annotators("argilla")

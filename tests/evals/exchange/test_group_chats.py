@@ -208,6 +208,30 @@ def test_a_chat_with_pictures_objects_and_nameless_speakers_is_read(
     assert [entry.text for entry in found.transcript.entries] == ["Fine.", '{"score": 4}']  # type: ignore[union-attr]
 
 
+def test_of_the_threads_of_one_checkpoint_the_longest_is_the_chat(tmp_path: Path) -> None:
+    """Each agent keeps what it was sent, from the moment at which it joined."""
+    said = [{"role": "user", "contents": ["Judge this."]}] + [{"role": "assistant", "author_name": name, "contents": ["Two."]} for name in ("ana", "ben")]  # fmt: skip
+    threads = {str(number): {"messages": said[:number]} for number in (1, 3, 2)}
+    (tmp_path / "x.json").write_text(json.dumps({"messages": [], "state": threads}))
+
+    [found] = import_format("agent-framework")(tmp_path / "x.json").deliberations
+    assert [entry.speaker for entry in found.transcript.entries] == ["ana", "ben"]
+
+
+def test_another_agents_message_is_an_agents_and_no_task_though_it_is_passed_on_as_the_users(tmp_path: Path) -> None:  # fmt: skip
+    """Agent Framework hands each agent the others' messages with the role of the user, under their names."""
+    said = [("user", "moderator", "Begin."), ("user", None, "Judge this note."), ("user", "ana", "Two."), ("assistant", "ben", "Four."), ("user", "ana", "Three."), ("user", None, "Thank you.")]  # fmt: skip
+    messages = [{"role": role, "author_name": name, "contents": [text]} for role, name, text in said]
+    (tmp_path / "x.json").write_text(json.dumps({"messages": messages}))
+
+    [found] = import_format("agent-framework")(tmp_path / "x.json").deliberations
+
+    assert found.case["output"] == "Judge this note."
+    assert found.transcript.seats == ("moderator", "ana", "ben"), "and the user has no seat"
+    spoken = [(entry.speaker, entry.round) for entry in found.transcript.entries]
+    assert spoken == [("moderator", 1), ("ana", 1), ("ben", 1), ("ana", 2), ("user", 1)]
+
+
 @pytest.mark.parametrize(
     ("kind", "state"),
     [

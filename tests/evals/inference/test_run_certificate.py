@@ -13,6 +13,7 @@ from written_transcripts import Votes, abstained, cast, transcript_of, written_r
 from venire import Case, Jury, Rubric, Stop, Transcript, VenireError
 from venire.evals.inference.certificate import Certificate
 from venire.evals.inference.labelled_verdicts import deliberation_way
+from venire.evals.inference.labelling import even_draw
 from venire.evals.inference.run_certificate import (
     _why_nothing,
     apply_rule,
@@ -21,6 +22,7 @@ from venire.evals.inference.run_certificate import (
     run_certificate,
     verdict_errors,
 )
+from venire.evals.statistics.draws import Draws
 from venire.orchestration.verdict import verdict
 from venire.rubrics.scale import Scale
 
@@ -172,6 +174,18 @@ def test_of_a_draw_only_drawn_labels_count(run: Path) -> None:
     assert "according to the file of drawn cases" in found.drawn
     with pytest.raises(VenireError, match="none of the cases in the file of --draw has a label"):
         run_certificate(run, people(among=range(10)), risk=0.1, draw=draw)
+
+
+@pytest.mark.parametrize("design", ["stratified", "active"])
+def test_of_an_unequal_draw_only_the_labels_that_thinning_keeps_count(run: Path, design: str) -> None:
+    draw = pd.DataFrame({"case": [f"c{k}" for k in range(100)], "probability": [0.45] * 50 + [0.9] * 50, "stratum": "all", "design": design, "arm": "", "attribute": ""})  # fmt: skip
+    kept, words = even_draw(draw, N, Draws(3).rng())
+    found = run_certificate(run, people(among=range(100)), risk=0.1, draw=draw, seed=3)
+
+    assert 40 < len(kept) < 90 and found.drawn == words
+    assert set(found.verdicts.loc[found.verdicts["labelled"], "case"]) == kept
+    assert found.certificates["clear"].labels == len(kept)
+    assert not any("left out" in note for note in found.notes), "a case that is thinned away was drawn"
 
 
 def test_without_a_draw_labels_that_follow_one_another_are_said_to(run: Path) -> None:

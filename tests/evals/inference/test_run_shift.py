@@ -129,6 +129,37 @@ def test_a_runs_facets_are_of_one_stage_with_the_good_end_up_and_people_beside_j
         run_facets(folder, arm="pannel")
 
 
+def test_facets_are_of_the_arm_the_stage_and_the_model_asked_for(tmp_path: Path) -> None:
+    """x of the panel scores a point lower once it has heard the others; the board scores as the panel began, y a point higher."""
+    _, table = panel(tmp_path / "told")
+    steps = {"panel": table, "board": table.assign(value=np.where(table["rater"] == "y", np.minimum(table["value"] + 1, 5), table["value"]))}  # fmt: skip
+    lower = table[table["rater"] == "x"].assign(value=lambda rows: np.maximum(rows["value"] - 1, 1))
+
+    def votes(rows: pd.DataFrame) -> Votes:
+        found: dict[str, Any] = {f"c{n}": {} for n in range(10)}
+        for row in rows.to_dict("records"):
+            found[row["case"]].setdefault(row["rater"], {})[row["attribute"]] = int(row["value"])
+        return found
+
+    cases = [Case(id=f"c{n}", output=f"Text {n}.") for n in range(10)]
+    alone = {"alone": votes(table[table["rater"] == "z"])}
+    folder = written_run(tmp_path / "run", RUBRIC, cases, alone | {name: votes(rows) for name, rows in steps.items()}, revised={"panel": votes(lower)})  # fmt: skip
+
+    def means(**asked: Any) -> dict[str, float]:
+        return run_facets(folder, **asked).raters.set_index("rater")["mean"].to_dict()
+
+    def wanted(rows: pd.DataFrame) -> Any:
+        turned = rows.assign(value=np.where(rows["attribute"] == "risk", 6 - rows["value"], rows["value"]))
+        return pytest.approx(turned.groupby("rater")["value"].mean().to_dict())
+
+    final = pd.concat([lower, table[table["rater"] != "x"]])
+    assert means() == means(stage="final") == wanted(final), "the first arm of several seats"
+    assert means(stage="first") == means(arm="panel", stage="first") == wanted(table)
+    assert means(stage="first")["x"] > means()["x"]
+    assert means(arm="board") == means(arm="board", stage="first") == wanted(steps["board"])
+    assert [run_facets(folder, model=model).model for model in ("rating-scale", "partial-credit")] == ["rating-scale", "partial-credit"]  # fmt: skip
+
+
 def test_ratings_as_they_are_last_are_analysed_and_words_are_left_out() -> None:
     table = pd.DataFrame([(f"c{n}", rater, "accurate", str(1 + (n + at) % 4), number) for n in range(8) for at, rater in enumerate("ab") for number in (1, 2)], columns=["case", "rater", "attribute", "value", "round"])  # fmt: skip
     table.loc[table["round"] == 1, "value"] = "5"

@@ -141,6 +141,22 @@ def test_statistics_against_people_are_those_of_other_programs() -> None:
     assert found.delta.low < found.delta.value < found.delta.high
 
 
+@pytest.mark.parametrize("worse", ["high", "low"])
+def test_how_a_metric_follows_people_is_known_from_groups_and_whichever_end_is_worse(worse: str) -> None:
+    rng = np.random.default_rng(4)
+    severity, score = rng.integers(0, 3, 60).astype(float), rng.random(60)
+    names, group = [f"c{n}" for n in range(60)], np.arange(60) // 4
+    pairs = [TextPair(name, "a", "a", f"g{of}") for name, of in zip(names, group, strict=True)]
+    metric = MeasuredMetric("m", "M", "given", "high", (0.0, 1.0), dict(zip(names, score, strict=True)))
+    given = severity if worse == "high" else 2 - severity
+    ends = (2.0, 0.0) if worse == "high" else (0.0, 2.0)
+    labels = PeopleLabels("harm", dict(zip(names, given, strict=True)), *ends, False)
+
+    (found,) = track([metric], pairs, labels)
+    wanted = severity_tracking(score, severity, group, severe=2, none=0, low_is_good=False)
+    assert found.tracking == wanted and "15 groups" in wanted.kendall.method
+
+
 def test_without_a_severe_case_there_is_a_note_and_no_number() -> None:
     nothing = severity_tracking(np.ones(5), np.zeros(5), np.arange(5), severe=2, none=0, low_is_good=False)
     assert not any(each.defined for each in nothing) and all(each.note for each in nothing)

@@ -13,11 +13,13 @@ import aiohttp
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.model import ModelAPI, ModelOutput, modelapi
+from inspect_ai.model import ModelAPI, ModelOutput, get_model, modelapi
+from inspect_ai.scorer import match
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from plugin_hosts import CANARY, EXAMPLES, OPPOSITES
 
 from venire import Rubric, Store, load_jury, load_rubric
+from venire.evals.exchange import import_records
 from venire.evals.plugins.inspect_ai import jury
 
 WORDS = Rubric.model_validate(
@@ -135,8 +137,25 @@ def both(folder: Path, rubric: Rubric, seats: Path, local: dict[str, str]) -> di
     return {"scores": found, "arms": arms, "means": means}
 
 
+def imported(folder: Path) -> list[Any]:
+    """What venire takes from Inspect's own scorer in each kind of log: cases, ratings, outputs."""
+    samples = [Sample(id=n, input="2+2?", target=target) for n, target in ((1, "4"), (2, "5"))]
+    for kind in ("eval", "json"):
+        answers = [ModelOutput.from_content("mockllm/model", "4") for _ in samples]
+        model = get_model("mockllm/model", custom_outputs=answers)
+        task = Task(dataset=samples, scorer=match())
+        eval(task, model=model, log_dir=str(folder / kind), log_format=kind, display="none")
+    found = [import_records("inspect", next((folder / kind).iterdir())) for kind in ("eval", "json")]
+    return [
+        (len(one.cases), sorted(each.value for each in one.ratings), [each.output for each in one.cases])
+        for one in found
+    ]
+
+
+def main(folder: Path, url: str, *logs: str) -> None:
+    told = {"logs": [read_back(read_eval_log(path)) for path in logs], "imported": imported(folder / "own")}
+    print(json.dumps(told | others(folder, url)))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "read":
-        print(json.dumps([read_back(read_eval_log(path)) for path in sys.argv[2:]]))
-    else:
-        print(json.dumps(others(Path(sys.argv[2]), sys.argv[3])))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import ProviderServer
-from plugin_hosts import CANARY, EXAMPLES, HOSTS, assert_never_mixed, local_jurors, needs, run_in_hosts
+from plugin_hosts import (
+    EXAMPLES,
+    HOSTS,
+    assert_never_mixed,
+    assert_reference_is_hidden_unless_shown,
+    local_jurors,
+    needs,
+    run_in_hosts,
+)
 
 pytestmark = needs("inspect_ai")
 
@@ -19,67 +26,59 @@ REACHED = ATTRIBUTES | NONE_LOST
 PROGRAM = Path(__file__).parent / "in_inspect.py"
 
 
-def found_in_inspect(folder: Path, *asked: object) -> Any:
-    ended = run_in_hosts("python", PROGRAM, *asked, cwd=folder)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return json.loads(ended.stdout.splitlines()[-1])
-
-
-def inspect(*command: object, cwd: Path) -> None:
+def run_with_tokenizers(*command: object, cwd: Path) -> str:
     # What Inspect's mock model counts tokens with would be fetched; LiteLLM brings a copy.
     (tokenizers,) = HOSTS.glob("lib/python*/site-packages/litellm/litellm_core_utils/tokenizers")
-    ended = run_in_hosts(
-        "inspect", *command, "--display", "none", cwd=cwd, TIKTOKEN_CACHE_DIR=str(tokenizers)
-    )
+    ended = run_in_hosts(*command, cwd=cwd, TIKTOKEN_CACHE_DIR=str(tokenizers))
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("inspect")
-
-
-def test_the_example_leaves_scores_and_the_deliberation_in_inspects_log(folder: Path) -> None:
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What one process read of the example's log, evaluated and then scored again, and of its own evaluations; and what was asked."""
+    folder = tmp_path_factory.mktemp("inspect")
     with local_jurors() as server:
         jurors = ["model=server/juror", f"base_url={server.url}"]
-        inspect(
-            "eval", "summaries.py", "--model", "mockllm/model", "--epochs", "2", "--log-dir", folder / "logs",
-            "-T", "juror=server/juror", "-T", f"base_url={server.url}", cwd=EXAMPLES / "inspect",
+        quiet = ("--display", "none")
+        run_with_tokenizers(
+            "inspect", "eval", "summaries.py", "--model", "mockllm/model", "--epochs", "2", "--log-dir", folder / "logs",
+            "-T", "juror=server/juror", "-T", f"base_url={server.url}", *quiet, cwd=EXAMPLES / "inspect",
         )  # fmt: skip
         (log,) = (folder / "logs").glob("*.eval")
         first, asked = shutil.copy(log, folder / "first.eval"), len(server.calls)
         options = [f"rubric={EXAMPLES / 'rubric.yaml'}", f"jury={EXAMPLES / 'jury.yaml'}", *jurors]
         given = [part for option in options for part in ("-S", option)]
         scored = ["score", log, "--scorer", "venire/jury", *given, "--action", "overwrite", "--overwrite"]
-        inspect(*scored, cwd=folder)
-        found, again = found_in_inspect(folder, "read", first, log)
+        run_with_tokenizers("inspect", *scored, *quiet, cwd=folder)
+        asked_again = len(server.calls) - asked
+        said = run_with_tokenizers("python", PROGRAM, folder / "more", server.url, first, log, cwd=folder)
+    return json.loads(said.splitlines()[-1]) | {"asked": (asked, asked_again), "server": server}
 
+
+def test_the_example_leaves_scores_and_the_deliberation_in_inspects_log(found: Any) -> None:
+    first, again = found["logs"]
     hung = dict.fromkeys(ATTRIBUTES) | {"hung": 2.0, "abstentions": 2.0}
-    assert found["scores"] == [
+    assert first["scores"] == [
         ["visit-1", 1, REACHED], ["visit-1", 2, REACHED], ["visit-2", 1, hung], ["visit-2", 2, hung],
     ]  # fmt: skip
-    assert found["results"] == {
+    assert first["results"] == {
         "accurate": [1, 1, 4.0],
         "thorough": [1, 1, 5.0],
         "overall": [1, 1, 4.4],
         "hung": [2, 0, 1.0],
         "abstentions": [2, 0, 1.0],
     }
-    assert "accurate   4        100% of 3" in found["explanation"]
-    hanging = found["deliberation"]["visit-2"]
+    assert "accurate   4        100% of 3" in first["explanation"]
+    hanging = first["deliberation"]["visit-2"]
     assert hanging["verdict"]["accurate"]["status"] == "hung"
     assert {told["juror"] for told in hanging["abstentions"]} == {"low", "middle"}
     # Three jurors, two epochs; an answer that cannot be read is sent back once.
-    assert asked == 2 * (3 + 3 + 2)
-    assert len(server.calls) == 2 * asked
-    assert again["scores"] == found["scores"]
+    assert found["asked"] == (2 * (3 + 3 + 2), 2 * (3 + 3 + 2))
+    assert again["scores"] == first["scores"]
 
 
-def test_what_a_sample_may_be_and_where_its_jurors_come_from(folder: Path) -> None:
-    with local_jurors() as server:
-        found = found_in_inspect(folder, "others", folder / "more", server.url)
-        seen = {name: _prompts(server, f"A {name} reference.") for name in ("hidden", "shown")}
-
+def test_what_a_sample_may_be_and_where_its_jurors_come_from(found: Any) -> None:
     assert found["blank"] == [None, REACHED]
     assert found["words"] == [{"tone=plain": 1.0, "tone=odd": 0.0} | NONE_LOST]
     assert sorted(found["both"]["arms"]) == ["one-reader", "three-readers"]
@@ -93,9 +92,8 @@ def test_what_a_sample_may_be_and_where_its_jurors_come_from(folder: Path) -> No
     assert found["inspects_own"] == [REACHED]
     assert found["own_events"] == ["planted/writer", *["planted/juror"] * 3]
     assert found["loops"] == 1
-    assert seen["hidden"] and CANARY not in seen["hidden"]
-    assert CANARY in seen["shown"]
+    assert_reference_is_hidden_unless_shown(found["server"])
 
 
-def _prompts(server: ProviderServer, judged: str) -> str:
-    return "\n".join(call.prompt for call in server.calls if judged in call.prompt)
+def test_inspects_own_logs_of_both_kinds_are_cases_and_ratings(found: Any) -> None:
+    assert found["imported"] == [[2, [0.0, 1.0], ["4", "4"]]] * 2

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plugin_hosts import HOSTS, needs, run_in_hosts
-
 from venire.evals.exchange import import_records
 
 
@@ -40,32 +38,3 @@ def test_inspects_log_has_a_case_for_each_epoch_and_no_score_is_not_a_zero(tmp_p
         "scores of N (Inspect's mark for no answer)": 1,
         "samples that ended in an error": 1,
     }
-
-
-LOG = """
-import sys
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ModelOutput, get_model
-from inspect_ai.scorer import match
-task = Task(dataset=[Sample(id=n, input="2+2?", target=t) for n, t in ((1, "4"), (2, "5"))], scorer=match())
-answers = [ModelOutput.from_content("mockllm/model", "4") for _ in range(2)]
-for kind in ("eval", "json"):
-    eval(task, model=get_model("mockllm/model", custom_outputs=list(answers)), log_dir=kind, log_format=kind, display="none")
-from venire.evals.exchange import import_records
-from pathlib import Path
-for kind in ("eval", "json"):
-    found = import_records("inspect", next(Path(kind).iterdir()))
-    print(len(found.cases), sorted(each.value for each in found.ratings), {each.output for each in found.cases})
-"""
-
-
-@needs("inspect_ai")
-def test_inspects_own_logs_of_both_kinds_are_read_alike(tmp_path: Path) -> None:
-    (tokenizers,) = HOSTS.glob("lib/python*/site-packages/litellm/litellm_core_utils/tokenizers")
-    (tmp_path / "log.py").write_text(LOG)
-
-    ended = run_in_hosts("python", "log.py", cwd=tmp_path, TIKTOKEN_CACHE_DIR=str(tokenizers))
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout.splitlines()[-2:] == ["2 [0.0, 1.0] {'4'}"] * 2

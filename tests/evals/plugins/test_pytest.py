@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from openai_server import ProviderServer
-from plugin_hosts import CANARY, juror_answer, prompts_read, run_program, show_reference
+from plugin_hosts import CANARY, assert_reference_is_hidden_unless_shown, run_program, show_reference
 
 from venire import Store
 
@@ -30,11 +31,6 @@ def test_unknown(jury):
     jury("Fever.")
 """
 
-WITH_A_REFERENCE = f"""
-def test_reference(jury):
-    jury("Fever.", reference="{CANARY}").expect("accurate>=4")
-"""
-
 
 @pytest.fixture
 def folder(examples: Path) -> Path:
@@ -42,7 +38,12 @@ def folder(examples: Path) -> Path:
 
 
 def run_tests(folder: Path, server: ProviderServer, *options: str) -> subprocess.CompletedProcess[str]:
-    apart = ["-p", "no:hypothesispytest", "-p", "no:cacheprovider", "--junitxml", "report.xml"]
+    apart = [
+        part
+        for name in ("hypothesispytest", "schemathesis", "cacheprovider")
+        for part in ("-p", f"no:{name}")
+    ]
+    apart += ["--junitxml", "report.xml"]
     jurors = ["--venire-model", "server/juror", "--venire-base-url", server.url]
     return run_program(sys.executable, "-m", "pytest", *apart, *jurors, *options, cwd=folder)
 
@@ -73,7 +74,7 @@ def test_the_example_passes_with_its_scores_in_the_report_and_each_repeat_is_hea
     assert len(server.calls) == before + 4 * 3
 
 
-ANOTHER_JURY = """
+MARKED = f"""
 import pytest
 
 def test_all(jury):
@@ -82,14 +83,22 @@ def test_all(jury):
 @pytest.mark.jury(jury="one.yaml")
 def test_one(jury):
     jury("Fever.").expect("accurate>=4")
+
+def test_hidden(jury):
+    jury("A hidden reference.", reference="{CANARY}").expect("accurate>=4")
+
+@pytest.mark.jury(rubric="shown.yaml")
+def test_shown(jury):
+    jury("A shown reference.", reference="{CANARY}").expect("accurate>=4")
 """
 
 
-def test_a_marker_names_another_jury_and_both_keep_the_record_of_the_settings(
+def test_a_marker_names_another_jury_or_rubric_and_all_keep_the_record_of_the_settings(
     folder: Path, server: ProviderServer
 ) -> None:
     (folder / "one.yaml").write_text("name: one\nprotocol: panel\nquorum: 1\nseats: [{name: a}]\n")
-    (folder / "test_two.py").write_text(ANOTHER_JURY)
+    show_reference(shutil.copy(folder.parent / "rubric.yaml", folder / "shown.yaml"))
+    (folder / "test_two.py").write_text(MARKED)
     settings = folder / "pytest.ini"
     settings.write_text(settings.read_text() + "\nvenire_record = kept\n")
     for _ in range(2):
@@ -97,6 +106,7 @@ def test_a_marker_names_another_jury_and_both_keep_the_record_of_the_settings(
         assert ended.returncode == 0, ended.stdout + ended.stderr
     asked = [call for call in server.calls if "Fever." in call.prompt]
 
+    assert_reference_is_hidden_unless_shown(server)
     store = Store.read(folder / "kept")
     assert sorted(arm.name for arm in store.arms()) == ["one", "three-readers"]
     store.release()
@@ -128,18 +138,6 @@ def test_a_failure_can_be_read(folder: Path, server: ProviderServer) -> None:
     assert report(folder)["test_hung"] == {
         "venire.accurate": "hung", "venire.thorough": "hung", "venire.overall": "hung",
     }  # fmt: skip
-
-
-def test_the_reference_reaches_a_juror_only_if_the_rubric_shows_it(folder: Path) -> None:
-    (folder / "test_summaries.py").write_text(WITH_A_REFERENCE)
-    with ProviderServer(juror_answer) as hidden:
-        assert run_tests(folder, hidden).returncode == 0
-    show_reference(folder.parent / "rubric.yaml")
-    with ProviderServer(juror_answer) as shown:
-        assert run_tests(folder, shown).returncode == 0
-
-    assert hidden.calls and CANARY not in prompts_read(hidden)
-    assert CANARY in prompts_read(shown)
 
 
 def test_without_settings_it_says_what_is_missing(folder: Path, server: ProviderServer) -> None:

@@ -18,7 +18,7 @@ from openai_server import Call, ProviderServer, Refusal, filled, jury_of
 from plugin_hosts import longer_output
 from server_juries import jury_at
 
-from venire import Store, VenireError
+from venire import Store, VenireError, load_rubric
 from venire.agents.cost import Price
 from venire.evals.plugins.langsmith import JuryEvaluator, jury_preferences
 from venire.evals.plugins.promptfoo import call_api, get_assert
@@ -113,6 +113,23 @@ def test_a_best_output_needs_one_question_about_pairs() -> None:
             assert "select-best needs one attribute of a rubric with kind: pair" in told["error"]
         with pytest.raises(VenireError, match="does not compare two outputs"):
             jury_preferences(RUBRIC, jury)
+
+
+@pytest.mark.parametrize(("usd", "cost"), [((0.1, 0.2, 0.3), 0.6), ((0.1, None, 0.3), None), ((0.0, 0.0, 0.0), 0)])  # fmt: skip
+def test_a_best_output_has_a_cost_only_where_every_price_is_known(
+    monkeypatch: pytest.MonkeyPatch, usd: tuple[float | None, ...], cost: float | None
+) -> None:
+    spent = iter(usd)
+
+    def hear_sync(case: Any) -> Any:
+        mark = SimpleNamespace(value=1, reason="the first is preferred")
+        return SimpleNamespace(marks={"preference": mark}, usd=next(spent), fresh=False, verdict=SimpleNamespace(transcript=None))  # fmt: skip
+
+    sitting = SimpleNamespace(rubric=load_rubric("preference"), hear_sync=hear_sync)
+    monkeypatch.setattr("venire.evals.plugins.promptfoo.convene", lambda *_, **__: sitting)
+    told = call_api("", {"config": {"rubric": "r", "jury": "j"}}, {"vars": {"outputs": ["a", "b", "c"]}})
+
+    assert told["output"] == "0" and told.get("cost") == (cost and pytest.approx(cost))
 
 
 def test_what_is_hung_has_no_value_and_says_why() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,29 @@ def test_who_rates_what_is_balanced_seeded_and_kept(tmp_path: Path) -> None:
     grown = assigned("grown", 1, "2")
     assert all(grown[name][: len(mine)] == mine for name, mine in first.items())
     assert sum(map(len, grown.values())) == 80
+
+
+def test_whoever_has_fewest_cases_gets_the_next_and_lots_decide_between_equals(tmp_path: Path) -> None:
+    cases = [Case(id=f"c{i}", output="x") for i in range(60)]
+
+    def assigned(
+        folder: str, raters: tuple[str, ...], overlap: str, count: int, seed: int = 1
+    ) -> dict[str, set[str]]:
+        desk = open_ratings(tmp_path / folder, cases[:count], NOTES, raters, overlap=Overlap.parse(overlap), seed=seed, notes={})  # fmt: skip
+        try:
+            return {name: {case for (case,) in desk.rows("SELECT case_id FROM tasks WHERE person = ?", name)} for name in raters}  # fmt: skip
+        finally:
+            desk.close()
+
+    first = assigned("grown", ("abel", "boyd"), "1", 24)
+    later = assigned("grown", RATERS, "1", 36)
+    assert [len(mine) for mine in first.values()] == [12, 12]
+    assert later == {**first, "cole": {f"c{i}" for i in range(24, 36)}}, "who came later catches up"
+
+    two = assigned("two", (*RATERS, "dean"), "2", 60)
+    pairs = Counter(tuple(name for name, mine in two.items() if case.id in mine) for case in cases)
+    assert len(pairs) == 6 and max(pairs.values()) < 25, "everyone shares cases with everyone"
+
+    shared = [assigned(f"shared-{seed}", RATERS, "3:10", 60, seed) for seed in (1, 2)]
+    common = [each["abel"] & each["boyd"] & each["cole"] for each in shared]
+    assert [len(each) for each in common] == [10, 10] and common[0] != common[1]

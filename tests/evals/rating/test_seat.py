@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from command_line import Started, venire
 from inspector_server import InspectorServer
 from rating_desk import DeskProcess
 from real_browser import real_browser
@@ -202,7 +200,7 @@ def test_a_person_presides(project: Path) -> None:
 
 
 def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -> None:
-    rows = [{"id": f"other{i:03}", "output": f"Text {i}."} for i in range(200)]
+    rows = [{"id": f"other{i:03}", "output": f"Text {i}."} for i in range(60)]
     (project / "others.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     both = (project / "cases.jsonl").read_text() + (project / "others.jsonl").read_text()
     # Two arms: one with ada, one without. The second finishes though the first waits.
@@ -212,15 +210,15 @@ def test_a_seat_that_never_answers_abstains_and_holds_nobody_up(project: Path) -
     free["seats"].pop()
     (project / "free.yaml").write_text(yaml.safe_dump(free))
     parked = run(project, jury, "both", "--jury", str(project / "free.yaml"))
-    assert f"{200 + CASES} ballots wait for ada" in parked.stderr
+    assert f"{60 + CASES} ballots wait for ada" in parked.stderr
     store = Store.read(project / "both")
     done = {arm.arm: arm.done for arm in store.arm_progress(since=0)}
     store.release()
-    assert done == {"bench": 0, "free": 200 + CASES}
+    assert done == {"bench": 0, "free": 60 + CASES}
     with InspectorServer(project / "both") as inspector:
         assert inspector.ask("case?id=c00&in_arm=free").status == 404
         assert "c00" not in inspector.ask("cases").text, "another jury's votes wait for hers too"
-    note = f"{200 + CASES} cases are left out, because votes stay hidden until every person on the jury has cast a first, blind vote"
+    note = f"{60 + CASES} cases are left out, because votes stay hidden until every person on the jury has cast a first, blind vote"
     assert note in parked.stdout
     assert_sealed(project, "c00", "free", note)
     time.sleep(2.2)
@@ -286,12 +284,12 @@ def test_killed_between_her_blind_vote_and_her_revision(project: Path) -> None:
     run(
         project, write_jury(project, "orchestrated", {"model": f"scripted/{project / 'ada.yaml'}"}), "at-once"
     )
-    command = [sys.executable, "-m", "venire.cli", "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", str(jury), "-o", "killed", "--quiet", "--watch"]  # fmt: skip
-    watching = subprocess.Popen(command, cwd=project, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    command = ["run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", str(jury), "-o", "killed", "--quiet", "--watch"]  # fmt: skip
+    watching = Started(*command, cwd=project)
     _until(lambda: (project / "killed" / "desk.sqlite").exists() and _waiting(project) == CASES)
     answer_all(project / "killed")
     _until(lambda: _waiting(project) > 0)
-    watching.send_signal(signal.SIGKILL)
+    watching.kill()
     watching.wait()
     while answer_all(project / "killed"):
         run(project, jury, "killed")
@@ -336,7 +334,7 @@ def test_she_votes_and_revises_in_the_browser(project: Path) -> None:
             page.locator("body[data-place='1'] .question.now").wait_for()
             # The case goes on by itself in the other process; the rest waits.
             went_on = ["run", project / "cases.jsonl", "--rubric", project / "rubric.yaml", "--jury", jury, "-o", project / "sat", "--quiet"]  # fmt: skip
-            done = subprocess.run([sys.executable, "-m", "venire.cli", *map(str, went_on)], capture_output=True, text=True)  # fmt: skip
+            done = venire(*went_on, cwd=project)
             assert "for ada" in done.stderr
             waiting = Desk(project / "sat")
             task = waiting.task("ada", CASES)

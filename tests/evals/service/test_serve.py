@@ -184,16 +184,16 @@ def test_a_body_that_does_not_say_that_it_is_json_is_refused(small: Any) -> None
     assert "application/json" in told["remedy"]
 
 
-def test_five_hundred_requests_at_once_are_all_answered_within_the_limits(tmp_path: Path) -> None:
-    cases = [{"output": f"Summary {number}.", "source": "Note: fever."} for number in range(500)]
+def test_two_hundred_requests_at_once_are_all_answered_within_the_limits(tmp_path: Path) -> None:
+    cases = [{"output": f"Summary {number}.", "source": "Note: fever."} for number in range(200)]
     with served(tmp_path, jury_of(SCORES), "--in-flight", 16) as (server, provider):
         answers = asked(server, *cases)
         ((_, state),) = asked(server, None, method="GET", path="/v1/status")
 
-    assert [status for status, _ in answers] == [200] * 500
-    assert len({found["case"] for _, found in answers}) == 500
+    assert [status for status, _ in answers] == [200] * 200
+    assert len({found["case"] for _, found in answers}) == 200
     assert provider.most_in_flight <= 16
-    assert (state["hearing"], state["waiting"], state["heard"]) == (0, 0, 500)
+    assert (state["hearing"], state["waiting"], state["heard"]) == (0, 0, 200)
 
 
 def test_more_than_may_wait_are_told_to_come_back_and_nothing_is_spent_on_them(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_fuzzed_requests_get_the_answers_that_were_described(tmp_path: Path) -> 
     assert "Traceback" not in said
 
 
-SLOW = 1000
+SLOW = 400
 
 
 @pytest.mark.parametrize("limits", [(), ("--max-connections", 200)], ids=["room for all", "room for few"])

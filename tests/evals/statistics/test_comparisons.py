@@ -12,12 +12,13 @@ from scipy import stats
 from shared_data import shared_file
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM
+from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from venire.evals.agreement.coefficients import band
 from venire.evals.statistics.alpha import rater_outliers
-from venire.evals.statistics.bradley_terry import davidson, length_controlled
+from venire.evals.statistics.bradley_terry import bradley_terry, davidson, length_controlled
 from venire.evals.statistics.classical_tests import (
     chi_square_p,
     differences,
@@ -167,6 +168,30 @@ def test_means_of_cases_say_what_the_mixed_model_says_of_cases():
         assert found.effects[term].value == pytest.approx(whole.effects[term].value, rel=0.02), term
         assert found.effects[term].se == pytest.approx(whole.effects[term].se, rel=0.05), term
     assert found.p["output_length"] < 0.01 < found.p["system: model 1"]
+
+
+def test_what_differs_between_cases_is_as_sure_as_the_cases_are_many_and_not_their_scores() -> None:
+    """Of twelve cases and two terms Student's t has ten degrees of freedom, from cases' means as from all their scores."""
+    rng = np.random.default_rng(9)
+    rows = pd.DataFrame([(r, c) for r in "abcd" for c in range(12)], columns=["rater", "case"])
+    rows["group"] = np.where(rows["case"] % 3, "ward", "clinic")
+    rows["difference"] = rng.normal(0, 0.6, 12)[rows["case"]] + rng.normal(0, 0.4, len(rows))
+    names = ["rater", "case"]
+    normal = difference_effects(rows, predictors=["group"], intercepts=names)
+    counted = difference_effects(rows, predictors=["group"], intercepts=names, units="case")
+    for term, effect in counted.effects.items():
+        assert (effect.value, effect.se) == (normal.effects[term].value, normal.effects[term].se)
+        reach = stats.t.ppf(0.975, 10) * effect.se
+        assert (effect.low, effect.high) == pytest.approx((effect.value - reach, effect.value + reach))
+        assert counted.p[term] == pytest.approx(2 * stats.t.sf(abs(effect.value / effect.se), 10))
+
+    means = rows.groupby("case").agg({"difference": "mean", "group": "first"})
+    found = mean_difference_effects(means, predictors=["group"])
+    design = np.column_stack([np.ones(12), means["group"] == "ward"])
+    theirs = OLS(means["difference"].to_numpy(), design).fit()
+    bounds = [(effect.low, effect.high) for effect in found.effects.values()]
+    np.testing.assert_allclose(bounds, theirs.conf_int())
+    assert list(found.p.values()) == pytest.approx(list(theirs.pvalues))
 
 
 def test_differences_that_predictors_explain_to_the_last_bit_are_no_certainty() -> None:
@@ -368,6 +393,30 @@ def test_the_interval_of_a_win_rate_is_wilsons_at_the_effective_number(won):
     assert alone.se == pytest.approx(stats.sem(shares)) == pytest.approx(twice.se)
     for found in (alone, twice):
         assert (found.low, found.high) == pytest.approx(wilson(won / 20, 19, 0.95))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_where_every_comparison_ends_alike_the_interval_counts_cases_and_not_comparisons(share):
+    found = win_rate(np.full(40, share), np.repeat(np.arange(20), 2))
+
+    assert found.se == 0 and (found.low, found.high) == pytest.approx(wilson(share, 20, 0.95))
+
+
+def test_strengths_are_no_surer_where_each_comparison_of_a_case_was_made_twice():
+    rng = np.random.default_rng(8)
+    first = rng.integers(0, 3, 60)
+    second = (first + rng.integers(1, 3, 60)) % 3
+    outcome, order = rng.choice([1, 0, -1], 60), rng.normal(size=(60, 1))
+
+    def estimates(*, times: int) -> list[float]:
+        a, b, result, case, effects = (
+            np.repeat(each, times, axis=0) for each in (first, second, outcome, np.arange(60), order)
+        )
+        fit = davidson(a, b, result, case, players=3, effects=effects)
+        found = [*bradley_terry(a, b, (result + 1) / 2, case, players=3), *fit.strengths, *fit.effects]
+        return [value for each in found for value in (each.value, each.se, each.low, each.high)]
+
+    assert estimates(times=2) == pytest.approx(estimates(times=1), abs=1e-7)
 
 
 def test_an_effect_on_preferences_has_students_two_sided_p():

@@ -134,6 +134,17 @@ def test_the_gate_is_of_both_arms():
     assert shut.difference.value == unasked.difference.value and not np.isnan(unasked.p)
 
 
+@pytest.mark.parametrize(("told_low", "is_shut"), [(4.0, True), (5.0, False)])
+def test_an_arm_and_people_depart_each_from_its_own_commonest_value(told_low, is_shut):
+    """The arms mostly say 4 and people 5; where people say 3, the arms say one of the values that they give ten times or more."""
+    arm = np.repeat([4.0, 5.0, 3.0], [20, 10, 10])
+    people = np.full(40, 5.0)
+    people[np.flatnonzero(arm == told_low)[:10]] = 3.0
+    found = contrast("icc", np.column_stack([arm, arm, people]), gate=SQUARED)
+
+    assert ("the same case in only 0 of 40 cases" in found.difference.note) == is_shut
+
+
 @pytest.mark.parametrize("cases", [12, 600])
 def test_a_difference_that_never_varies_is_shown_but_has_no_interval(cases):
     people = np.tile([1.0, 3.0], cases // 2)

@@ -211,7 +211,7 @@ def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict,
     return weighted, plain, plain["pa"]
 
 
-@MANY
+@settings(MANY, max_examples=20)
 @given(tables())
 def test_icc_equals_pingouin(values):
     import pingouin

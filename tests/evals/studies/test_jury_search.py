@@ -16,7 +16,7 @@ from venire import Jury, VenireError
 from venire.evals.ratings.folds import Fold, folds
 from venire.evals.ratings.question import Question
 from venire.evals.studies import jury_search
-from venire.evals.studies.juror_pool import BINARY, Pool, pool_of
+from venire.evals.studies.juror_pool import BINARY, PRICED, VOTES, Pool, pool_of
 from venire.evals.studies.juror_pool import WORDS as MODE_OF_WORDS
 from venire.evals.studies.jury_search import (
     VoteCounter,
@@ -456,3 +456,23 @@ def test_each_jury_of_the_inner_folds_is_scored_on_questions_that_did_not_choose
     for chosen, scored in zip(chosen_on, scored_on, strict=True):
         assert not chosen & scored and chosen | scored == set(pool.cluster)
     assert sorted(each for scored in scored_on for each in scored) == sorted(pool.cluster)
+
+
+def test_a_jurors_cost_is_the_mean_of_the_cases_whose_cost_is_known_in_full() -> None:
+    rows = [
+        ("a", "c1", "x", 1.0, 3.0), ("a", "c1", "y", 2.0, 1.0), ("a", "c2", "x", 9.0, 2.0), ("a", "c2", "y", None, 2.0),
+        ("b", "c1", "x", 1.0, 0.0), ("b", "c1", "y", 1.0, 0.0), ("b", "c2", "x", 5.0, 0.0), ("b", "c2", "y", 1.0, 0.0),
+    ]  # fmt: skip
+    judged = pd.DataFrame(rows, columns=["juror", "case", "attribute", "cost", "seconds"]).assign(value=1)
+    people = judged[judged["juror"] == "a"][["case", "attribute", "value"]].assign(rater="Ana")
+    asked = dict.fromkeys("xy", YES_OR_NO["sound"])
+    found = pool_of(judged, people, asked, "median")
+
+    # Of a's second case only a part is known; b's seconds were written down beforehand.
+    assert found.cost.tolist() == [3.0, 4.0] and found.unit == PRICED
+    np.testing.assert_array_equal(found.seconds, [4.0, np.nan])
+    assert any("cost was not recorded" in note for note in found.notes)
+    unknown = pool_of(
+        judged.assign(cost=judged["cost"].where(judged["juror"] == "a")), people, asked, "median"
+    )
+    assert unknown.cost.tolist() == [1.0, 1.0] and unknown.unit == VOTES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from command_line import venire
-from study_files import CASES, LABELS, run_quietly, server_models, study_file
+from study_files import CASES, LABELS, first_cases, run_quietly, server_models, study_file
 
 from venire import Case, VenireError, load_cases
 from venire.evals.studies.arms import CaseSplit, split_cases, study_split
@@ -415,7 +415,7 @@ def test_how_seats_are_asked_are_axes_too(tmp_path: Path) -> None:
     plan = plan_study(
         study_file(
             tmp_path,
-            cases=str(_without_first_group(tmp_path)),
+            **_without_first_group(tmp_path),
             grid={
                 "personas": {"pair": ["high-scoring", "low-scoring"]}, "models": server_models(NOWHERE, "a"),
                 "protocol": ["panel", "orchestrated"], "orchestrator": chairs, "repeats": [1, 3], "shots": [None, shots],
@@ -438,9 +438,10 @@ def test_how_seats_are_asked_are_axes_too(tmp_path: Path) -> None:
     assert sum(jury.shots is not None for jury in panels) == 8
 
 
-def _without_first_group(folder: Path) -> Path:
-    """The demonstration's cases without those of its first group, which is left for examples."""
-    cases = list(load_cases(CASES))
+def _without_first_group(folder: Path) -> dict[str, str]:
+    """Some of the demonstration's cases without those of its first group, which is left for examples."""
+    few = first_cases(folder, 8)
+    cases = list(load_cases(Path(few["cases"])))
     kept = [case for case in cases if case.group != cases[0].group]
-    (folder / "kept.jsonl").write_text("\n".join(case.model_dump_json(exclude_none=True) for case in kept))
-    return folder / "kept.jsonl"
+    Path(few["cases"]).write_text("\n".join(case.model_dump_json(exclude_none=True) for case in kept))
+    return few

@@ -82,7 +82,7 @@ def test_004_finds_an_offset_a_patient_effect_a_specialty_and_a_judge_who_guesse
 
 
 def test_000_finds_an_offset_a_self_preference_and_a_juror_who_guesses(tmp_path: Path) -> None:
-    cases = planted_cases(40, FOUR, ("alder-1", "brook-1", "cairn-1", "dune-1"), seed=2)
+    cases = planted_cases(24, FOUR, ("alder-1", "brook-1", "cairn-1", "dune-1"), seed=2)
     faults: dict[str, Fault] = {
         "alder-9": lambda case, name, rng: (
             good(name) * case.system.startswith("alder") + slip(case, name, rng)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from study_files import CASES, LABELS, report_on, run_quietly, server_models, steady_ballot, study_file
+from study_files import first_cases, report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store
 from venire.evals.studies.plan import Plan, plan_study
@@ -32,6 +32,10 @@ GROUPS = {
     "odd": ["high-scoring", "middle-scoring", "skeptic"],
     "even": ["low-scoring", "middle-scoring", "skeptic"],
 }
+
+
+N = 12
+"""How many of the demonstration's cases the forty arms hear."""
 
 
 @dataclass
@@ -57,6 +61,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Forty:
     with ProviderServer(steady_ballot, latency=0.05) as server:
         study_file(
             folder,
+            **first_cases(folder, N),
             grid={
                 "personas": GROUPS,
                 "models": server_models(server.url, "a", "b"),
@@ -76,7 +81,7 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Forty:
             "--quiet",
         ]
         killed = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
-        while len(server.calls) < 70:
+        while len(server.calls) < 35:
             time.sleep(0.005)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
@@ -97,10 +102,10 @@ def committed(run: Path) -> int:
 
 def test_forty_arms_pay_for_what_they_share_once_and_the_plan_is_exact(forty: Forty) -> None:
     assert len(forty.plan["arms"]) == 40
-    assert forty.plan["total"]["calls"] == forty.plan["total"]["most_calls"] == 4 * 2 * 24
+    assert forty.plan["total"]["calls"] == forty.plan["total"]["most_calls"] == 4 * 2 * N
     assert len(set(forty.questions)) == forty.plan["total"]["calls"]
     assert committed(forty.run) == forty.plan["total"]["calls"]
-    assert forty.plan["alone"] == 24 * (2 * 2 * (3 + 4 + 2 + 2 + 2 + 2 + 3 + 3) + 4 * 2) == 2208
+    assert forty.plan["alone"] == N * (2 * 2 * (3 + 4 + 2 + 2 + 2 + 2 + 3 + 3) + 4 * 2) == 1104
 
 
 def test_killed_it_goes_on_and_asks_nothing_again_that_was_committed(forty: Forty) -> None:
@@ -108,7 +113,7 @@ def test_killed_it_goes_on_and_asks_nothing_again_that_was_committed(forty: Fort
     # What was in flight when the process died is asked again; nothing else is.
     again = len(forty.questions) - len(set(forty.questions))
     assert again == forty.sent_before - forty.kept_before
-    assert forty.ended.heard + forty.ended.skipped == 40 * 24
+    assert forty.ended.heard + forty.ended.skipped == 40 * N
     assert forty.ended.limit is None
 
 
@@ -117,8 +122,8 @@ def test_an_arms_cost_is_what_it_would_take_alone_and_what_was_paid_stands_besid
     parts = [arms[f"single-{name}-scoring-a"]["cost"] for name in ("high", "low", "middle")]
 
     assert arms["stances-a-mean"]["cost"] == pytest.approx(sum(parts))
-    assert forty.report["paid"]["calls"] == 4 * 2 * 24
-    assert forty.report["alone"] == 2208
+    assert forty.report["paid"]["calls"] == 4 * 2 * N
+    assert forty.report["alone"] == 1104
 
 
 def test_arms_that_differ_in_their_counting_alone_differ_in_nothing_else(forty: Forty) -> None:
@@ -134,7 +139,7 @@ def test_arms_that_differ_in_their_counting_alone_differ_in_nothing_else(forty: 
 
 
 def test_run_again_it_asks_nothing(forty: Forty) -> None:
-    assert (forty.again.heard, forty.again.skipped) == (0, 40 * 24)
+    assert (forty.again.heard, forty.again.skipped) == (0, 40 * N)
 
 
 def test_a_seat_is_one_whatever_its_jury_is_called_and_however_it_deliberates(tmp_path: Path) -> None:
@@ -188,12 +193,7 @@ def test_the_budget_is_of_the_whole_study(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["orchestrated", "debate"])
 def test_a_repeated_deliberation_is_paid_for_once_each_time_and_is_one_arm(tmp_path: Path, way: str) -> None:
-    cases, labels = tmp_path / "few.jsonl", tmp_path / "few.csv"
-    few = CASES.read_text().splitlines(keepends=True)[:8]
-    cases.write_text("".join(few))
-    head, *rows = LABELS.read_text().splitlines(keepends=True)
-    known = {json.loads(row)["id"] for row in few}
-    labels.write_text("".join([head, *(row for row in rows if row.split(",")[0] in known)]))
+    few = first_cases(tmp_path, 8)
     paid = {}
     for times in (1, 3):
         folder = tmp_path / str(times)
@@ -205,8 +205,7 @@ def test_a_repeated_deliberation_is_paid_for_once_each_time_and_is_one_arm(tmp_p
             single = {"name": "one", "protocol": "single", "seats": [{"name": "judge", **model}]}
             file = study_file(
                 folder,
-                cases=str(cases),
-                ratings=str(labels),
+                **few,
                 arms=[{"jury": jury, "repeats": times}, {"jury": single}],
                 split={"test": 0},
             )

@@ -166,7 +166,7 @@ def test_the_front_holds_what_nothing_beats() -> None:
 
 
 def test_the_report_of_a_search_holds_what_was_chosen_and_every_trial(calm: tuple[Path, int]) -> None:
-    found = report_on(calm[0], resamples=100).document
+    found = report_on(calm[0], resamples=20).document
     page = (calm[0] / "report/report.html").read_text()
 
     assert len(found["trials"]) == 8

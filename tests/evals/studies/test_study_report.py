@@ -29,7 +29,7 @@ EXAMPLE = ROOT / "examples/which-jury/study.yaml"
 def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], str]:
     """The example's run, its report as JSON, and what was said on the way."""
     run = tmp_path_factory.mktemp("example") / "run"
-    ended = venire("study", EXAMPLE, "-o", run, "--resamples", 200, "--json", cwd=run.parent)
+    ended = venire("study", EXAMPLE, "-o", run, "--resamples", 20, "--json", cwd=run.parent)
     assert ended.returncode == 0, ended.stderr
     return run, json.loads(ended.stdout), ended.stderr
 
@@ -112,7 +112,7 @@ def test_a_report_can_be_made_again_from_the_run_alone(
 ) -> None:
     elsewhere = tmp_path / "moved"
     shutil.copytree(reported[0], elsewhere)
-    made = report_on(elsewhere, tmp_path / "out", resamples=200)
+    made = report_on(elsewhere, tmp_path / "out", resamples=20)
 
     assert made.document == reported[1]
     assert (tmp_path / "out/report.html").read_text() == (reported[0] / "report/report.html").read_text()
@@ -204,7 +204,7 @@ def test_recorded_jurors_need_no_model_and_no_run(tmp_path: Path) -> None:
     }
     (tmp_path / "study.yaml").write_text(json.dumps(study))
     plan = plan_json(plan_study(tmp_path / "study.yaml"))
-    found = report_on(tmp_path / "study.yaml", resamples=200).document
+    found = report_on(tmp_path / "study.yaml", resamples=20).document
 
     assert plan["total"]["calls"] == 0
     assert plan["jurors"] == ["good", "fair", "lazy"]

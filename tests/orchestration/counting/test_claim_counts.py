@@ -83,6 +83,24 @@ def test_a_claims_verdict_is_that_of_more_than_half_of_those_who_gave_one() -> N
     assert [each.verdict for each in claim_outcomes(transcript, quorum=2)][2:] == [None, None]
 
 
+@given(st.lists(st.sampled_from([S, NS, NA]), min_size=1, max_size=5), st.integers(0, 5), st.integers(1, 3))
+def test_who_abstains_on_a_claim_neither_makes_nor_breaks_its_majority(
+    given_verdicts: list[str], abstaining: int, quorum: int
+) -> None:
+    voters = {f"v{n}": [verdict] for n, verdict in enumerate(given_verdicts)}
+    silent: dict[str, list[str | None]] = {f"s{n}": [None] for n in range(abstaining)}
+    (alone,), (among,) = (
+        claim_outcomes(heard(found), quorum=quorum) for found in (voters, {**voters, **silent})
+    )
+
+    assert (among.verdict, among.why, among.dissent, among.votes) == (
+        alone.verdict,
+        alone.why,
+        alone.dissent,
+        alone.votes,
+    )
+
+
 def test_claims_of_one_text_or_of_all_in_order() -> None:
     transcript = heard({"a": [S]}, other=[NA, S, NS])
     assert [each.claim.id for each in claim_outcomes(transcript)] == ["output-0", "reference-0", "reference-1", "reference-2"]  # fmt: skip

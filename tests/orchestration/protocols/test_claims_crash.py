@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from claim_server import claim_provider, sentences
-from command_line import venire
+from command_line import Started, venire
 from openai_server import Fault, ProviderServer
 from rich.console import Console
 
@@ -65,10 +62,10 @@ def test_a_run_killed_in_mid_verification_pays_for_nothing_twice(tmp_path: Path)
     provider = claim_provider(sentences(CLAIMS), lambda model, claim: "supported")
     with ProviderServer(provider, latency=0.03) as server:
         write_files(tmp_path, server.url)
-        started = subprocess.Popen([sys.executable, "-m", "venire.cli", *COMMAND], cwd=tmp_path)
+        started = Started(*COMMAND, cwd=tmp_path)
         while len(server.calls) < CALLS // 2 and started.poll() is None:
             time.sleep(0.01)
-        started.send_signal(signal.SIGKILL)
+        started.kill()
         started.wait()
         time.sleep(0.1)
         kept = committed(tmp_path)

@@ -311,6 +311,16 @@ def test_advocates_are_those_with_the_stances_or_the_first_two(case: Case, rubri
         {"name": "h", "persona": "high-scoring"},
     ]
     assert advocates(Jury.model_validate({"name": "j", "seats": stances})) == {"h": "high", "l": "low"}
+    # Of several seats with one persona the first argues; what the jury itself says comes before all personas.
+    doubled = [*stances, {"name": "h2", "persona": "high-scoring"}, {"name": "l2", "persona": "low-scoring"}]
+    for seats, sides in (
+        (doubled, {"h": "high", "l": "low"}),
+        (doubled[::-1], {"h2": "high", "l2": "low"}),
+        (stances[:2], {"m": "high", "l": "low"}),
+    ):
+        assert advocates(Jury.model_validate({"name": "j", "seats": seats})) == sides
+    named = {"protocol": "debate", "debate": {"high": "l", "low": "h2"}}
+    assert advocates(Jury.model_validate({"name": "j", "seats": doubled, **named})) == {"l": "high", "h2": "low"}  # fmt: skip
     with pytest.raises(VenireError, match="two sides"):
         alone = Jury.model_validate(
             {"name": "j", "seats": [{"name": "x", "model": "scripted"}], "protocol": "debate"}

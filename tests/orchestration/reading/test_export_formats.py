@@ -13,9 +13,9 @@ import pytest
 from command_line import venire
 from installed_packages import on_the_path, put_package
 from planted_run import SCRIPTS, SINGLE, planted_case, planted_run, scripted_jury
-from written_transcripts import cast, transcript_of
+from written_transcripts import cast, transcript_of, written_run
 
-from venire import Rubric, Store, VenireError
+from venire import Case, Rubric, Store, VenireError
 from venire.agents.cost import Receipt
 from venire.agents.desk import Desk
 from venire.orchestration.deliberate import recount
@@ -93,6 +93,40 @@ def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: P
     desk.mark_done(task, True)
     desk.close()
     assert left() == ({}, {"calm", "premature", "overruled"}, "")
+
+
+def test_a_run_is_recounted_by_its_own_rule_or_another_and_learned_from_all_cases_of_one_arm(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    def both(**scores: int) -> dict[str, dict[str, int]]:
+        return {juror: dict.fromkeys(rubric.names, score) for juror, score in scores.items()}
+
+    arms = {
+        "far-b": {"c1": both(a=3, b=5, c=3), "c2": both(a=1, b=3)},
+        "far-a": {"c1": both(a=5, b=3, c=3), "c2": both(a=1, b=3)},
+    }
+    cases = [Case(id=name, output=f"Text of {name}.") for name in ("c1", "c2")]
+    store = Store.read(written_run(tmp_path / "run", rubric, cases, arms))
+
+    def values(count: str | None, only: str | None = None) -> dict[tuple[str, str], float]:
+        found = verdicts(store, case=only, count=count)  # type: ignore[arg-type]
+        return {(arm.name, told.case): told["accurate"].value for arm, told in found}  # type: ignore[misc]
+
+    # In c1 who is far is half the scale's length from the mean of the others, and they are a quarter; in c2 both are half
+    # of it apart. So who was near in c1 weighs (0.75 + 0.5) / 2 = 0.625, who was far 0.5, and c, not heard on c2, 0.75.
+    first, second = (3 * 0.625 + 5 * 0.5 + 3 * 0.75) / 1.875, {"far-b": (0.625 + 3 * 0.5) / 1.125, "far-a": (0.5 + 3 * 0.625) / 1.125}  # fmt: skip
+    learned = {(arm, case): first if case == "c1" else second[arm] for arm in arms for case in ("c1", "c2")}
+    try:
+        assert values(None) == {(arm, case): 3 if case == "c1" else 2 for arm, case in learned}
+        assert values("mean") == {
+            (arm, case): pytest.approx(11 / 3) if case == "c1" else 2 for arm, case in learned
+        }
+        assert values("weighted") == pytest.approx(learned)
+        assert values("weighted", "c2") == pytest.approx(
+            {key: value for key, value in learned.items() if "c2" in key}
+        )
+    finally:
+        store.release()
 
 
 def test_a_deliberation_as_json_tells_evidence_abstentions_and_cost(tmp_path: Path, rubric: Rubric) -> None:

@@ -7,13 +7,11 @@ import io
 import json
 import os
 import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import venire
+from command_line import Started, venire
 from openai_server import ProviderServer, jury_of
 from rich.table import Table
 from rich.text import Text
@@ -48,10 +46,7 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_terminal(*arguments: str, cwd: Path) -> str:
     """What `venire` writes to a terminal of its own."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "venire.cli", *arguments],
-        cwd=cwd, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"},
-    )  # fmt: skip
+    process = Started(*arguments, cwd=cwd, stdout=theirs, stderr=theirs, TERM="xterm")
     os.close(theirs)
     written = b""
     while True:

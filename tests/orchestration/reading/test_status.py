@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from command_line import venire
+from command_line import Started, venire
 from openai_server import ProviderServer, jury_of
 from postgres_cluster import Cluster
 from run_files import CASES, RUBRIC, write_run
@@ -32,10 +30,7 @@ def test_status_tells_of_a_run_in_progress_and_of_one_that_ended(
     with ProviderServer(jury_of(ANSWERS), hold_from=7) as server:
         command = [*write_run(tmp_path, server.url, timeout=300, protocol="panel")[:-1], run]
         started = time.time()
-        going = subprocess.Popen(
-            [sys.executable, "-m", "venire.cli", *map(str, command), "--in-flight", "1", "--quiet"],
-            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        going = Started(*command, "--in-flight", 1, "--quiet", cwd=tmp_path)
         while len(server.calls) < 7:
             time.sleep(0.01)
         during = venire("status", run, "--json", cwd=tmp_path)

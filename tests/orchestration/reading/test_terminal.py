@@ -10,7 +10,9 @@ import pytest
 from command_line import venire
 from planted_run import JURORS, ORDERLY, SCRIPTS, ballot_line, planted_case, planted_run
 from rich.console import Console
+from written_transcripts import written_run
 
+from venire import Case, Rubric
 from venire.orchestration.reading.terminal import show_case, show_summary
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold red]loud[/] [link=file:///etc/passwd]x[/link]"
@@ -60,6 +62,28 @@ def test_the_summary_says_where_to_look_first(tmp_path: Path) -> None:
     assert after.index("premature") < after.index("fabricated") < after.index("persuaded")
     for topic in ("on which jurors differ", "harsh", "moved towards this juror", "moved to the majority"):
         assert topic in ended.stdout
+
+
+def test_the_summary_counts_by_what_the_jurys_rule_learned_from_the_whole_run(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    def both(**scores: int) -> dict[str, dict[str, int]]:
+        return {juror: dict.fromkeys(rubric.names, score) for juror, score in scores.items()}
+
+    # Of the other panel's four, b and d were outvoted on c1: over the run they weigh less, and on c2 alone as much as a and c.
+    arms = {
+        "other": {"c1": both(a=3, b=1, c=3, d=5, e=3), "c2": both(a=1, b=3, c=1, d=3)},
+        "agreed": {"c1": both(a=3, b=2), "c2": both(a=5, b=5)},
+    }
+    cases = [Case(id=name, output=f"Text of {name}.") for name in ("c1", "c2")]
+    run, out = written_run(tmp_path / "run", rubric, cases, arms, count="weighted"), io.StringIO()
+    show_summary(run, Console(file=out, width=200))
+
+    # On c1 a and c give the mean of the others, and b and d are 2.5 from it; on c2 all four are 4/3 from it.
+    near, far = (1 + 1 - 4 / 3 / 4) / 2, (1 - 2.5 / 4 + 1 - 4 / 3 / 4) / 2
+    weighed = (2 * near * 1 + 2 * far * 3) / (2 * near + 2 * far)
+    assert weighed != pytest.approx(2)
+    assert f"other gave {weighed:.2f}" in out.getvalue()
 
 
 def test_the_summary_is_of_a_whole_run(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from command_line import venire
+from command_line import Started, venire
 from comparable_runs import questions, steady_answer, verdicts, write_long_run
 from openai_server import ProviderServer
 from postgres_cluster import PASSWORD, Cluster
@@ -24,7 +24,7 @@ from venire.orchestration.record.store import open_database
 
 
 def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened() -> None:
-    script = [sys.executable, ROOT / "benchmarks/crash.py", "--cases", "40", "--kills", "3", "--seed", "1"]
+    script = [sys.executable, ROOT / "benchmarks/crash.py", "--cases", "30", "--kills", "2", "--seed", "1"]
     ended = subprocess.run(script, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -41,7 +41,7 @@ def narrow(
     place.mkdir()
     if request.param == "file limit":
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        room = {"bytes": 700_000}
+        room = {"bytes": 400_000}
 
         def first() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room["bytes"], limit))
@@ -49,7 +49,7 @@ def narrow(
         yield place, first, lambda: room.update(bytes=10**9)
         return
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "venire-test", place], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=640k", "venire-test", place], capture_output=True, check=False
     )
     if mounted.returncode != 0:
         pytest.skip("a small file system cannot be mounted here")
@@ -68,9 +68,9 @@ def test_a_disk_that_fills_up_is_two_lines_and_the_run_continues_when_there_is_r
 ) -> None:
     place, first, make_room = narrow
     with ProviderServer(steady_answer) as server:
-        calm = venire(*write_long_run(tmp_path, server.url, "calm", 120), "--json", cwd=tmp_path)
+        calm = venire(*write_long_run(tmp_path, server.url, "calm", 60), "--json", cwd=tmp_path)
         server.calls.clear()
-        command = write_long_run(tmp_path, server.url, str(place / "run"), 120)
+        command = write_long_run(tmp_path, server.url, str(place / "run"), 60)
 
         def run() -> subprocess.CompletedProcess[str]:
             return subprocess.run(
@@ -104,12 +104,12 @@ def test_a_database_that_restarts_in_the_middle_is_waited_for(
 ) -> None:
     database: Cluster = request.getfixturevalue("cluster")
     with ProviderServer(steady_answer, latency=0.02) as server:
-        calm = venire(*write_long_run(tmp_path, server.url, "calm", 60), "--json", cwd=tmp_path)
+        calm = venire(*write_long_run(tmp_path, server.url, "calm", 40), "--json", cwd=tmp_path)
         server.calls.clear()
-        command = write_long_run(tmp_path, server.url, database.url(f"restarted_{mode}"), 60)
+        command = write_long_run(tmp_path, server.url, database.url(f"restarted_{mode}"), 40)
 
         def restart() -> None:
-            while len(server.calls) < 100:
+            while len(server.calls) < 60:
                 time.sleep(0.01)
             database.stop(mode)
             time.sleep(0.5)
@@ -132,9 +132,7 @@ def test_a_database_that_stays_away_is_two_lines_and_the_run_continues_later(
     database: Cluster = request.getfixturevalue("cluster")
     with ProviderServer(steady_answer, latency=0.02) as server:
         command = write_long_run(tmp_path, server.url, database.url("away"), 30)
-        killed = subprocess.Popen(
-            [sys.executable, "-m", "venire.cli", *map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL
-        )
+        killed = Started(*command, cwd=tmp_path)
         while len(server.calls) < 60:
             time.sleep(0.01)
         killed.kill()
@@ -163,12 +161,9 @@ def test_several_processes_share_a_run_in_a_database_and_one_is_killed(
         undisturbed = len(server.calls)
         command = write_long_run(tmp_path, server.url, database.url("team"), 30)
         processes = [
-            subprocess.Popen(
-                [sys.executable, "-m", "venire.cli", *map(str, command), "--quiet", "--in-flight", "2"],
-                cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            )
+            Started(*command, "--quiet", "--in-flight", 2, cwd=tmp_path, stderr=subprocess.PIPE)
             for _ in range(3)
-        ]  # fmt: skip
+        ]
         while len(server.calls) < undisturbed * 1.4:
             time.sleep(0.01)
         before_the_kill = len(server.calls)

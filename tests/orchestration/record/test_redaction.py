@@ -8,8 +8,6 @@ import csv
 import io
 import json
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -18,7 +16,7 @@ from typing import Any
 
 import pytest
 from canary_run import KEY, SOURCE, WORDS, canary_answer, leaks, write_canary_run
-from command_line import venire
+from command_line import Started, venire
 from openai_server import Call, ProviderServer, filled
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
@@ -133,10 +131,7 @@ def test_a_redacted_run_that_was_killed_continues_without_paying_twice(tmp_path:
         command = write_canary_run(tmp_path, server.url, cases=8)
         calm = venire(*command[:-1], "calm", "--json", cwd=tmp_path)
         server.calls.clear()
-        killed = subprocess.Popen(
-            [sys.executable, "-m", "venire.cli", *map(str, command), "--redact", "--in-flight", "2"],
-            cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        killed = Started(*command, "--redact", "--in-flight", 2, cwd=tmp_path)
         while len(server.calls) < 12:
             time.sleep(0.01)
         killed.kill()

@@ -7,23 +7,20 @@ import hashlib
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from command_line import venire
+from command_line import Started, venire
 from openai_server import Call, ProviderServer, filled
 from planted_run import SCRIPTS, planted_case, planted_run
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
 from written_transcripts import abstained, cast, transcript_of
 
-from venire import Case, Jury, Limits, Rubric, Store, VenireError, replay
+from venire import Case, Jury, Limits, Rubric, Store, Transcript, VenireError, replay
 from venire.agents.model import Reply
 from venire.orchestration.reading import side_by_side
 from venire.orchestration.reading.export import verdicts
@@ -247,6 +244,39 @@ def test_before_the_round_everything_is_as_it_was(tmp_path: Path, rubric: Rubric
     assert all("This is round" in call.prompt for call in asked)
 
 
+def test_what_was_spent_before_the_round_counts_against_the_limits_of_the_replay(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    """Else a deliberation that is replayed from a round on could spend all of its tokens a second time."""
+
+    def answer(call: Call) -> Any:
+        assert call.schema is not None
+        return filled(call.schema, lambda _: {"a": 1, "b": 2, "c": 3}[call.model], moved_by="a quote")
+
+    def heard(folder: Path) -> Transcript:
+        store = Store.read(folder)
+        try:
+            return next(verdict.transcript for _, verdict in verdicts(store))
+        finally:
+            store.release()
+
+    def hear_one(folder: Path, **limits: int) -> Transcript:
+        jury = jury_of(server.url, "delphi", 3, limits=limits)
+        run_session(
+            RunSession(cases=CASES[:1], rubric=rubric, juries=[jury], folder=folder), QUIET, quiet=True
+        )
+        return heard(folder)
+
+    change = Change(seats=(SeatChange("b", "persona", "skeptic"),), from_round=2)
+    with ProviderServer(answer) as server:
+        of_two_rounds = hear_one(tmp_path / "two", max_rounds=2).cost.tokens
+        parent = hear_one(tmp_path / "parent", max_rounds=3, max_tokens=of_two_rounds)
+        replayed(tmp_path / "parent", tmp_path / "child", change)
+    child = heard(tmp_path / "child")
+
+    assert (parent.rounds, parent.stop.limit) == (child.rounds, child.stop.limit) == (2, "max_tokens")
+
+
 def test_python_gives_both_verdicts(tmp_path: Path, rubric: Rubric) -> None:
     with ProviderServer(steady) as server:
         hear(tmp_path / "parent", rubric, jury_of(server.url, "delphi", 3))
@@ -430,7 +460,7 @@ def test_the_command_plans_replays_and_shows_both(tmp_path: Path, rubric: Rubric
 
 
 def test_killed_and_resumed(tmp_path: Path, rubric: Rubric) -> None:
-    command = [sys.executable, "-m", "venire.cli", "replay", "parent", "-o", "child", "--without", "c"]
+    command = ["replay", "parent", "-o", "child", "--without", "c"]
     with ProviderServer(steady, latency=0.02) as server:
         hear(tmp_path / "parent", rubric, jury_of(server.url, "orchestrated", 4))
         planned = plan_replay(
@@ -439,12 +469,12 @@ def test_killed_and_resumed(tmp_path: Path, rubric: Rubric) -> None:
             )
         ).new
         made = len(server.calls)
-        process = subprocess.Popen([*command, "--in-flight", "1"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+        process = Started(*command, "--in-flight", 1, cwd=tmp_path)
         while len(server.calls) < made + 4:
             time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
-        assert venire(*command[3:], cwd=tmp_path).returncode == 0
+        assert venire(*command, cwd=tmp_path).returncode == 0
         # What was in flight when it was killed is asked again, and an answer that had come and was not yet committed.
         assert planned <= len(server.calls) - made <= planned + 2
         hear(
