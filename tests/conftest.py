@@ -76,6 +76,15 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
+@pytest.fixture(scope="session")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `run`, a run with something of everything, `people.csv`, `cases.jsonl` and `rubric.yaml`: to be read only."""
+    from wide_run import shared_wide_run
+
+    base = tmp_path_factory.getbasetemp()
+    return shared_wide_run((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wide")
+
+
 @pytest.fixture
 def rubric() -> Rubric:
     return Rubric.model_validate(
