@@ -13,12 +13,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from ..personas.jury import ModelSettings
+from ..personas.jury import Jury, ModelSettings
 from ..rubrics.ballot import Schema, inline, unchecked_shape
 from ..rubrics.errors import ModelUnreachable
 from .answers import UnusableAnswer, read_answer
 from .budget import LimitReached, Meter
-from .clients.adapters import adapter_of
 from .clients.keys import address_without_secrets
 from .cost import Receipt
 from .model import (
@@ -385,7 +384,29 @@ def sampling(settings: ModelSettings) -> Sampling:
         "max_tokens": settings.max_tokens,
         "seed": settings.seed,
         "base_url": settings.base_url,
-        "adapter": adapter.sha256 if (adapter := adapter_of(settings)) else None,
+        "adapter": _adapter_hash(settings),
     }
     given = {name: value for name, value in found.items() if value is not None}
     return Sampling({**settings.params, **given})
+
+
+def _adapter_hash(settings: ModelSettings) -> str | None:
+    if settings.adapter is None and (settings.model or "local") != "local":
+        return None
+    # Imported late: only a local model has an adapter.
+    from .clients.adapters import adapter_of
+
+    adapter = adapter_of(settings)
+    return adapter.sha256 if adapter else None
+
+
+def adapter_hashes(jury: Jury, *, presided: bool) -> dict[str, str]:
+    """The hash of every adapter that the jury's models answer with, by seat; where it is presided over, the orchestrator's too."""
+    asked: dict[str, ModelSettings] = {seat.name: seat for seat in jury.seats}
+    if presided:
+        asked["orchestrator"] = jury.orchestrator
+    return {
+        name: str(held["adapter"])
+        for name, settings in asked.items()
+        if "adapter" in (held := sampling(settings))
+    }

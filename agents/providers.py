@@ -19,17 +19,16 @@ from ..personas.jury import ModelSettings
 from ..rubrics.errors import ModelUnreachable, VenireError
 from .budget import BudgetSpent, LimitReached, Meter
 from .clients.keys import address_without_secrets, key_from, redact_secrets, sent_secrets
-from .clients.person import PersonClient
 from .cost import Price
 from .desk import Parked
 from .model import ModelFailure, Reply, Request, TransientFailure, Usage, reply_too_long
 from .model_client import ModelClient, factory_for
 from .pacing import AdmissionQueue, RateLimiter, Slots
 from .tokens import estimated_usage, impossible_usage
-from .tracing import Tracing, current_tracing
 
 if TYPE_CHECKING:
     from .clients.batch import BatchSettings
+    from .tracing import Tracing
 
 _UNTRACED = nullcontext[Callable[[Reply], None]](lambda reply: None)
 """In place of a span, where none is made."""
@@ -214,7 +213,12 @@ class Providers:
         self.desk = desk
         """The directory with the desk of the people who hold a seat; None where nobody can be asked."""
         self.prices = prices or {}
-        self.tracing = tracing or current_tracing()
+        if tracing is None and "opentelemetry.trace" in sys.modules:
+            # Imported late: a process that traces has loaded the API.
+            from .tracing import current_tracing
+
+            tracing = current_tracing()
+        self.tracing = tracing
         self._in_flight = in_flight
         self._rpm = rpm
         self._tpm = tpm
@@ -255,8 +259,7 @@ class Providers:
                     f"the plug-in for {model!r} returned a {type(client).__name__} instead of a ModelClient",
                     remedy="report this to the plug-in's authors: a client must be a subclass of venire.plugin.ModelClient",
                 )
-            if isinstance(client, PersonClient):
-                client.folder = self.desk
+            client.desk_folder = self.desk
             if self._batch is not None:
                 # Imported late: few runs go in batches.
                 from .clients.batch import batch_client

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..agents.clients.adapters import adapter_hashes
+from ..agents.gateway import adapter_hashes
 from ..agents.prompting import PROMPTS
 from ..personas.jury import Jury
 from ..personas.options import AcceptanceRule, JudgedBy

@@ -7,7 +7,7 @@ import os
 import random
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..agents.budget import Budget, Meter, unknown_price
 from ..agents.gateway import Calls, ModelGateway, Unrecorded
@@ -15,12 +15,14 @@ from ..agents.juror import Juror, limit_abstention
 from ..agents.orchestrator import NAME, Orchestrator
 from ..agents.prompting import Brief, Statement
 from ..agents.providers import Providers
-from ..agents.tracing import DeliberationSpan
 from ..personas.jury import Jury, ModelSettings
 from ..rubrics.case import Label
 from ..rubrics.errors import VenireError
 from .transcript import CLERK, STRUCK, Abstained, Entry, Purpose, Said, Standing, Stop, Transcript, entry_of
 from .worked_examples import ScoredCases, worked_examples
+
+if TYPE_CHECKING:
+    from ..agents.tracing import DeliberationSpan
 
 Listener = Callable[[str, Entry], None]
 """Called with a case's id and each entry of its transcript, as it is made."""

@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..agents.budget import Budget
 from ..agents.cost import Prices, load_prices
 from ..agents.prompting import brief
 from ..agents.providers import Preflight, Providers
-from ..agents.tracing import BALLOT, RESULT, DeliberationSpan, provider_and_model
 from ..personas.jury import CountingRule, Jury, ModelSettings, load_jury
 from ..personas.options import unused_option
 from ..rubrics.case import Case
@@ -28,6 +27,9 @@ from .protocols import protocol
 from .transcript import UNREACHED, Abstained, Transcript
 from .verdict import Verdict, verdict
 from .worked_examples import ScoredCases
+
+if TYPE_CHECKING:
+    from ..agents.tracing import DeliberationSpan
 
 Result = TypeVar("Result")
 
@@ -112,6 +114,8 @@ def trace_verdict(span: DeliberationSpan, case: Case, found: Verdict, jury: Jury
 
     A result is below the span that the case's metadata names as its `traceparent`, where it names one.
     """
+    from ..agents.tracing import BALLOT, RESULT, provider_and_model
+
     transcript, judged = found.transcript, case.metadata.get("traceparent")
     spreads = [outcome.spread for outcome in found.outcomes.values() if outcome.spread is not None]
     span.add(

@@ -18,7 +18,6 @@ from rich.console import Console
 from ..agents.budget import Budget
 from ..agents.cost import Price
 from ..agents.providers import Preflight, Providers
-from ..agents.tracing import tracing_to
 from ..personas.jury import Jury
 from ..rubrics.case import Case, load_cases
 from ..rubrics.claim import claims_of_no_case
@@ -230,12 +229,18 @@ def _claim_notes(session: RunSession) -> list[str]:
 
 
 def _providers(session: RunSession, console: Console) -> Providers:
+    tracing = None
+    if session.trace:
+        # Imported late: few runs are traced.
+        from ..agents.tracing import tracing_to
+
+        tracing = tracing_to(session.trace)
     return Providers(
         session.in_flight,
         rpm=session.rpm,
         tpm=session.tpm,
         prices=session.prices,
-        tracing=tracing_to(session.trace) if session.trace else None,
+        tracing=tracing,
         say=lambda line: console.print(line, markup=False, soft_wrap=True),
         batch=session.batch,
         desk=session.folder

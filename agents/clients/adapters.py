@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ...personas.jury import Jury, ModelSettings
+from ...personas.jury import ModelSettings
 from ...rubrics.errors import VenireError
 
 SHIPPED = Path(__file__).parent.parent / "adapters" / "embedded-juror.gguf"
@@ -46,15 +46,6 @@ def shipped_adapter() -> Adapter:
             remedy="install venire again, or use the model local/base, which needs no adapter",
         )
     return read_adapter(SHIPPED)
-
-
-def adapter_hashes(jury: Jury, *, presided: bool) -> dict[str, str]:
-    """The hash of every adapter that the jury's models answer with, by seat; where it is presided over, the orchestrator's too."""
-    asked: dict[str, ModelSettings] = {seat.name: seat for seat in jury.seats}
-    if presided:
-        asked["orchestrator"] = jury.orchestrator
-    found = {name: adapter_of(settings) for name, settings in asked.items()}
-    return {name: adapter.sha256 for name, adapter in found.items() if adapter is not None}
 
 
 def read_adapter(path: Path) -> Adapter:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from ...personas.jury import ModelSettings
@@ -35,8 +34,6 @@ class PersonClient(ModelClient):
     def __init__(self, name: str, settings: ModelSettings) -> None:
         self.name = name
         self._settings = settings
-        self.folder: Path | None = None
-        """Where the desk is: the run's directory."""
         self._desk: Desk | None = None
 
     async def complete(self, request: Request) -> Reply:
@@ -95,13 +92,13 @@ class PersonClient(ModelClient):
         return FREE
 
     def _open_desk(self) -> Desk:
-        if self.folder is None:
+        if self.desk_folder is None:
             raise VenireError(
                 f"{self.name} is a person on the jury, but this kind of run cannot ask people",
                 remedy="run the cases with venire run -o DIRECTORY",
             )
         if self._desk is None:
-            self._desk = Desk(self.folder)
+            self._desk = Desk(self.desk_folder)
         return self._desk
 
 

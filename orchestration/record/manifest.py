@@ -11,8 +11,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ...agents.clients.adapters import adapter_hashes
 from ...agents.cost import Price
+from ...agents.gateway import adapter_hashes
 from ...agents.model import digest
 from ...agents.prompting import PAIR_PROMPTS, PROMPTS
 from ...personas.jury import Jury

@@ -295,7 +295,7 @@ def test_a_client_is_opened_with_the_runs_limits_prices_and_secrets(
     assert len(said) == 1
     # What runs in this process has slots of its own; a person is asked at the run's desk.
     assert providers.get(ModelSettings(model="local")).slots not in [each for _, each in made]
-    assert providers.get(ModelSettings(model="person/ann")).client.folder == tmp_path  # type: ignore[attr-defined]
+    assert providers.get(ModelSettings(model="person/ann")).client.desk_folder == tmp_path
 
     providers.admit_all()
     assert own.told[-1] == ("admit",) and opened[0][1].stopped == opened[1][1].stopped == 1

@@ -11,7 +11,6 @@ from venire import Jury, Rubric
 from venire.agents.clients import adapters, weights
 from venire.agents.clients.adapters import (
     SHIPPED,
-    adapter_hashes,
     adapter_of,
     check_base,
     file_sha256,
@@ -20,7 +19,7 @@ from venire.agents.clients.adapters import (
 from venire.agents.clients.local import connect
 from venire.agents.clients.local_engine import sampling_of
 from venire.agents.doctor import diagnose
-from venire.agents.gateway import sampling
+from venire.agents.gateway import adapter_hashes, sampling
 from venire.agents.model import Request, Sampling
 from venire.orchestration.record.manifest import arm_fingerprint, arm_manifest
 from venire.personas.jury import ModelSettings, load_jury

@@ -31,7 +31,7 @@ def task(desk: Desk, name: str, place: int = 0) -> DeskTask:
 
 def client_at(folder: Path, **changes: Any) -> PersonClient:
     client = connect(SETTINGS.model_copy(update=changes))
-    client.folder = folder
+    client.desk_folder = folder
     return client
 
 
