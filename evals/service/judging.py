@@ -126,7 +126,10 @@ def read_case(body: bytes, rubric: Rubric) -> Case:
     keys = "the keys output_a and output_b" if rubric.compares else "the key output or messages"
     model = case_request(rubric)
     return read_body(
-        model, body, f"a JSON object with {keys}", "a case as GET /openapi.json describes it"
+        model,
+        body,
+        f"a JSON object with {keys}",
+        f"a case with {keys}, as /openapi.json or the tool's schema says",
     ).case()
 
 
@@ -257,7 +260,9 @@ class JudgeQueue:
         for _, verdict in verdicts(self._record, arm=self.sitting.jury.name, case=case):
             return Judgement(verdict, self.sitting.rubric, fresh=False)
         raise RequestError(
-            404, "no case with this id has a verdict", "post the case; finished calls are not paid for again"
+            404,
+            "no case with this id has a verdict",
+            "have the case judged first; finished calls are not paid for again",
         )
 
     def case_ids(self) -> list[str]:
