@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -82,9 +83,10 @@ def deliberate_sync(
 ) -> Verdict:
     """`deliberate`, for code that is not async; in a notebook too, where an event loop is running already."""
     hearing = deliberate(case, rubric, jury, model=model, base_url=base_url, prices=prices)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    loop = None
+    with suppress(RuntimeError):
+        loop = asyncio.get_running_loop()
+    if loop is None:
         return asyncio.run(hearing)
     with ThreadPoolExecutor(1, "venire-deliberate") as thread:
         return thread.submit(copy_context().run, asyncio.run, hearing).result()

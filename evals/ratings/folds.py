@@ -143,7 +143,7 @@ def selection_folds(
     """
     if len(np.unique(cluster)) < 4:
         raise VenireError(
-            f"{len(np.unique(cluster))} cases (or groups of cases) are too few: some are needed to choose on, and others to score on",
+            f"too few cases (or groups of cases), {len(np.unique(cluster))}: some are needed to choose on, and others to score on",
             remedy="give four cases or groups, or more",
         )
     if test is None:

@@ -86,7 +86,7 @@ def split_cases(
     number = len(set(cluster.values()))
     if number < FEWEST:
         raise VenireError(
-            f"{number} cases (or groups of cases) are too few: some are needed to choose arms on, and others to score them on",
+            f"too few cases (or groups of cases), {number}: some are needed to choose arms on, and others to score them on",
             remedy=f"give {FEWEST} or more to run the study, and {LEAST_CLUSTERS} or more in the part that arms are scored on if you want intervals; cases of one group count as one",
         )
     test = _test_cases(cluster, groups, split, seed, strata or {})

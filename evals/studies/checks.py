@@ -60,7 +60,7 @@ def rating_gaps(
     if unasked:
         errors.append(
             VenireError(
-                f"{_some(unasked)} has no rating on any case",
+                f"no case has a rating of {_some(unasked)}",
                 remedy="have people rate it, or leave it out of the list under attributes",
             )
         )

@@ -173,7 +173,7 @@ def test_what_people_left_unrated_is_said_by_name(rubric: Rubric) -> None:
     whole, _ = rating_gaps(given, cases[:2], rubric, names)
     assert whole == []
     unasked, _ = rating_gaps(ratings("Ana", [3.0] * 4, names[0]), cases, rubric, names)
-    assert [error.problem for error in unasked] == [f"{names[1]} has no rating on any case"]
+    assert [error.problem for error in unasked] == [f"no case has a rating of {names[1]}"]
 
 
 def planned(least: Cost, further: Cost | None, **prices: Price | None) -> PlanCost:
