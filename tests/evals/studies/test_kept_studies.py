@@ -188,12 +188,12 @@ VOICES = {"m": 0.0, "n": 0.7}
 
 
 def juror(call: Call) -> Any:
-    """A juror's ballot by model and persona; later rounds and repeats are others; one in forty cannot be read."""
+    """A juror's ballot by model and persona; later rounds and repeats are others; some cannot be read."""
     assert call.schema is not None
     case = int(re.findall(r"Summary (\d+)\.", call.prompt)[0])
     persona = next((name for name in ("high-scoring", "low-scoring", "skeptic") if name in call.prompt), "")
     who = f"{call.model}{hashlib.sha256(call.prompt.partition('# Your seat')[2][:200].encode()).hexdigest()[:4]}{persona}{call.number % 2 if call.model == 'n' else 0}{'moved_by' in json.dumps(call.schema)}"  # fmt: skip
-    if chance("mute", who, case) < 0.025:
+    if persona == "low-scoring" and chance("mute", who, case) < 0.08:
         return "Nothing."
     noise, bias = {"m": (2.0, 0.0), "n": (3.5, 0.5)}.get(call.model, (1.0, 0.0))
     return filled(call.schema, lambda name: answer(name, case, noise, who, bias), evidence=["a fever"], moved_by="the fever")  # fmt: skip
@@ -235,7 +235,7 @@ def test_a_study_from_its_plan_to_its_report(tmp_path: Path) -> None:
             grid={"personas": {"three": ["high-scoring", "low-scoring", "skeptic"]}, "models": {name: {"model": f"server/{name}", "base_url": server.url} for name in VOICES}},
             arms=[{"jury": bench, "repeats": 2}, {"jury": judge, "repeats": 2, "on": "test"}, {"jury": {**bench, "name": "few"}, "on": 3}],
             split={"test": 0.4, "stratify": "system"}, seeds={"run": 1, "split": 2, "search": 3, "statistics": 4},
-            tables=["corpus", "costs", "strata", "severe"], people={"minutes": 6, "wage": 50}, strata=["ward"], predictors=["ward"],
+            tables=["corpus", "costs"], people={"minutes": 6, "wage": 50}, predictors=["ward"],
             objective="icc3k", margin=0.08,
         )  # fmt: skip
         plan = plan_study(path)
