@@ -22,7 +22,7 @@ from venire import load_jury
 from venire.evals.metrics import minilm
 from venire.evals.report.section import records
 from venire.evals.statistics.draws import Draws
-from venire.evals.suites.board import board
+from venire.evals.suites.board import _resampled_rates, board, rank_intervals
 from venire.evals.suites.clinicians import agreement_with_people, people_json
 from venire.evals.suites.gold import (
     gold_filter,
@@ -280,6 +280,19 @@ def test_boards_and_costs_of_tables(tmp_path: Path) -> None:
         "times": [duration_words(seconds) for seconds in (12.4, 89.6, 91, 5399, 5401)],
     }  # fmt: skip
     check_kept(KEPT / "boards.json", numbers)
+
+
+def test_resamples_of_boards() -> None:
+    """As many as were asked for, of scenarios alone and of cases within them; ranks of systems that lie well apart and of some that do not."""
+    rng = np.random.default_rng(7)
+    scores = np.clip(np.linspace(0.9, 0.2, 6)[:, None] + rng.normal(0, 0.08, (6, 9)), 0, 1).round(2)
+    scores[4, 2] = np.nan
+    cases = [None if number % 3 == 0 else np.clip(column + rng.normal(0, 0.3, (20 + number, 6)), 0, 1) for number, column in enumerate(scores.T)]  # fmt: skip
+    results = {}
+    for name, known in (("alone", [None] * 9), ("cases", cases)):
+        rates = _resampled_rates(scores, known, "half", Draws(3, 60))
+        results[name] = {"shape": rates.shape, "rates": rates.tolist(), "ranks": [rank_intervals(scores, known, "strict", Draws(3, 60), confidence=level) for level in (0.8, 0.95)]}  # fmt: skip
+    check_kept(KEPT / "resamples.json", results)
 
 
 def test_surveys_and_coverage(tmp_path: Path) -> None:
