@@ -14,6 +14,7 @@ from kept_figures import check_kept
 from written_transcripts import Votes, written_run
 
 from venire import Case, Jury, Rubric
+from venire.agents.cost import Receipt
 from venire.evals import load_ratings
 from venire.evals.inference.certificate import certificate
 from venire.evals.inference.dstudy import (
@@ -192,6 +193,23 @@ def panel_run(folder: Path, seats: str, size: int, *, shift: float = 0.0, groupe
     return written_run(folder, RUBRIC, cases, {"jury": votes}, quorum=2)
 
 
+def moved_run(folder: Path) -> Path:
+    """Three jurors on thirty cases, two of whom may come nearer to each other in a second round; each ballot has a price. A judge stands before the jury."""
+    rng = np.random.default_rng(12)
+    cases = [Case(id=f"c{n}", output=f"Text {n}.", group=f"g{n // 2}") for n in range(30)]
+    first: Votes = {
+        f"c{n}": {seat: {"accurate": int(rng.integers(1, 6)), "risk": 1 + n % 5, "tone": "odd"} for seat in "abc"}
+        for n in range(30)
+    }  # fmt: skip
+    second: Votes = {
+        f"c{n}": {seat: {"accurate": int(np.clip(n % 5 + 1 + rng.integers(-1, 2), 1, 5))} for seat in "ab"}
+        for n in range(30) if n % 3
+    }  # fmt: skip
+    judge: Votes = {f"c{n}": {"j": {"accurate": 3, "risk": 1 + n % 4, "tone": "plain"}} for n in range(30)}
+    spent = Receipt(calls=("k",), prompt=90, completion=10, usd=0.25)
+    return written_run(folder, RUBRIC, cases, {"judge": judge, "jury": first}, spent=spent, revised={"jury": second})  # fmt: skip
+
+
 def panel_people(size: int, step: int = 1) -> pd.DataFrame:
     rows = [
         (f"c{n}", rater, name, value)
@@ -270,6 +288,28 @@ def test_shifts_between_runs_and_samples(tmp_path: Path) -> None:
             "runs": [{**asdict(each), "sentences": each.sentences} for each in (shift, same)],
             "samples": [{**asdict(each), "sentence": each.sentence} for each in samples],
         },
+    )
+
+
+def test_jurors_who_move(tmp_path: Path) -> None:
+    """First ballots and last ones apart: how verdicts came about, variances with what a ballot costs, harshness, and a rule kept for one of two arms."""
+    folder = moved_run(tmp_path / "run")
+    with reading(folder) as store:
+        verdicts = labelled_verdicts(store, None)
+        studies = [run_dstudy(store), run_dstudy(store, arm="jury", attribute="accurate"), run_dstudy(store, arm="judge")]  # fmt: skip
+        facets = {stage: run_facets(store, stage=stage) for stage in ("first", "final")}  # type: ignore[arg-type]
+        rule = run_certificate(store, panel_people(30), risk=0.5, delta=0.4, arm="jury").rule
+        again = {arm: apply_rule(store, rule, arm=arm) for arm in (None, "jury")}
+    check_kept(
+        KEPT / "moved.json",
+        {
+            "verdicts": verdicts.table,
+            "dstudy": [dstudy_json("run", found) for found in studies],
+            "facets": {stage: facets_json("run", found) for stage, found in facets.items()},
+            "rule": rule.model_dump(mode="json"),
+            "applied": {str(arm): certificate_json("run", found) for arm, found in again.items()},
+        },
+        without="judged_by",
     )
 
 

@@ -231,7 +231,7 @@ def test_people_beside_a_jury(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = pd.DataFrame(
         [
             (case, person, attribute, 3 if person == "dee" else 1 + round(4 * (0.6 * chance("text", *re.split("[/@]", case)) + 0.4 * chance(case, person, attribute)), 1))
-            for case in [*answers["case"], "other/1@x"] for person in ("ana", "ben", "cy", "dee") for attribute in ("good", "safe")
+            for case in [*answers["case"], "other/1@x"] for person in ("ana", "ben", "cy", "dee") for attribute in ("good", "safe", "brief")
             if chance("asked", case, person) < {"ana": 1, "ben": 0.8, "cy": 0.3, "dee": 0.5}[person]
         ],
         columns=["case", "rater", "attribute", "value"],
@@ -272,7 +272,12 @@ def test_boards_and_costs_of_tables(tmp_path: Path) -> None:
                 "tables": {key: records(value) for key, value in page.tables.items()},
                 "costs": cost_sentences(found, costs),
             }
+    whole = pd.DataFrame(rows)
+    whole[whole["scenario"].isin(["a", "b", "d", "e", "f"])].to_csv(tmp_path / "whole.csv", index=False)
+    (tmp_path / "known.csv").write_text("scenario,direction,low,high\nd,higher,1,5\ne,lower,,\n")
+    known = board(load_scores(tmp_path / "whole.csv", tmp_path / "known.csv"), draws=Draws(2, 80))
     numbers |= {
+        "whole": {**board_json("file", known), "said": board_sentences(known)},
         "default": board_json("file", board(load_scores(tmp_path / "wide.csv"))),
         "costs": {name: {**cost.json(), "tokens": cost.total.tokens, "usd": cost.total.usd, "upper": cost.total.upper_usd} for name, cost in costs.items()},
         "total": total_cost(cost for name, cost in costs.items() if name != "w").json(),
@@ -292,6 +297,9 @@ def test_resamples_of_boards() -> None:
     for name, known in (("alone", [None] * 9), ("cases", cases)):
         rates = _resampled_rates(scores, known, "half", Draws(3, 60))
         results[name] = {"shape": rates.shape, "rates": rates.tolist(), "ranks": [rank_intervals(scores, known, "strict", Draws(3, 60), confidence=level) for level in (0.8, 0.95)]}  # fmt: skip
+    results["few"] = [
+        rank_intervals(scores[:, :size], [None] * size, "half", Draws(3, 60)) for size in (4, 5)
+    ]  # type: ignore[assignment]
     check_kept(KEPT / "resamples.json", results)
 
 
