@@ -26,7 +26,7 @@ from .bench import Court
 from .counting import Count, counting_rule
 from .protocols import protocol
 from .transcript import UNREACHED, Abstained, Transcript
-from .verdict import Verdict, verdict
+from .verdict import Verdict, tallies, verdict
 from .worked_examples import ScoredCases
 
 if TYPE_CHECKING:
@@ -166,6 +166,16 @@ def recount(
     `learned` is what a rule that learns has learned from the run that the transcript belongs to.
     """
     return verdict(transcript, rubric, jury, count=rule_of(jury, count), learned=learned)
+
+
+def learned_from(
+    heard: Iterable[Transcript], rubric: Rubric, jury: Jury, count: CountingRule | None = None
+) -> Count | None:
+    """The counting function that a rule which learns fits to these deliberations together; None for other rules."""
+    rule = counting_rule(rule_of(jury, count))
+    if rule.fit is None:
+        return None
+    return rule.fit([tally for transcript in heard for tally in tallies(transcript, rubric, jury)])
 
 
 def suited_jury(jury: Jury, rubric: Rubric) -> Jury:

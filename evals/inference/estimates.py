@@ -22,6 +22,7 @@ from ..statistics.matrix import FloatArray
 from .labelled_verdicts import LabelledVerdicts, labelled_verdicts
 from .labelling import Labelling, labelling_of
 from .prediction_powered import (
+    FEWEST,
     Rectified,
     rectified_difference,
     rectified_mean,
@@ -143,9 +144,12 @@ class _Asked:
 def jury_mean(scores: FloatArray, labelling: Labelling) -> Estimate:
     """The mean of the scores as they are, which is of what the jury says and not of what people would."""
     reached = ~np.isnan(scores)
-    if reached.sum() < 2:
+    groups = len(np.unique(labelling.cluster[reached]))
+    if groups < FEWEST:
         return undefined(
-            "the jury reached a verdict on fewer than two cases", method=ALONE, n=int(reached.sum())
+            f"the jury reached a verdict on too few cases or groups ({groups}): {FEWEST} are needed",
+            method=ALONE,
+            n=int(reached.sum()),
         )
     everyone = Labelling.random(reached, labelling.cluster)
     mean = rectified_mean(scores, np.zeros(len(scores)), everyone, power=0.0).labels_alone

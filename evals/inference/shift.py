@@ -16,7 +16,7 @@ from ...orchestration.record.manifest import case_fingerprint, manifest_changes
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ..report.section import estimate_phrase
-from ..statistics.estimate import Estimate
+from ..statistics.estimate import Estimate, undefined
 from ..statistics.matrix import FloatArray, IntArray
 from ..statistics.significance import LEVEL, p_words
 from .labelled_verdicts import LabelledVerdicts, labelled_verdicts
@@ -25,6 +25,7 @@ from .prediction_powered import FEWEST, rectified_mean
 
 Values = npt.NDArray[np.floating] | npt.NDArray[np.str_]
 PERMUTATIONS = 999
+ANCHORED = "mean difference on anchor cases; t interval"
 _WITHOUT = ("made_with", "prices", "venire", "seed")
 
 
@@ -214,8 +215,15 @@ def _shift(
     ordered = late.questions[name].scale.ordered
     gap = np.where(valid, after - before if ordered else (after != before).astype(float), np.nan)
     cluster = pd.factorize(new_rows["cluster"])[0]
+    groups = len(np.unique(cluster[valid]))
+    if groups < FEWEST:
+        return undefined(
+            f"too few anchor cases or groups have a verdict in both runs ({groups}): {FEWEST} are needed",
+            method=ANCHORED,
+            n=int(valid.sum()),
+        )
     mean = rectified_mean(gap, np.zeros(len(gap)), Labelling.random(valid, cluster), power=0.0).labels_alone
-    return Estimate(mean.value, mean.low, mean.high, mean.n, "mean difference on anchor cases; t interval", mean.confidence, mean.note, se=mean.se)  # fmt: skip
+    return Estimate(mean.value, mean.low, mean.high, mean.n, ANCHORED, mean.confidence, mean.note, se=mean.se)
 
 
 def _means(

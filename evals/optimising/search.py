@@ -22,9 +22,10 @@ from ...agents.gateway import Calls, ModelGateway
 from ...agents.model import Reply, Request
 from ...agents.providers import Preflight, Providers
 from ...orchestration.bench import Court
-from ...orchestration.deliberate import hear, models_asked, ready, recount, refuse_unreached
+from ...orchestration.deliberate import hear, learned_from, models_asked, ready, recount, refuse_unreached
 from ...orchestration.record import Store
 from ...orchestration.record.manifest import arm_fingerprint, arm_manifest, case_fingerprint, fingerprint
+from ...orchestration.transcript import Transcript
 from ...orchestration.verdict import Verdict
 from ...orchestration.worked_examples import ScoredCases
 from ...personas.jury import ModelSettings
@@ -313,13 +314,17 @@ class Courtroom:
         self._store = store
         self._seed = seed
         self._positions = count()
-        self._heard: dict[tuple[str, str], Verdict] = {}
+        self._heard: dict[tuple[str, str], Transcript] = {}
         self._names: dict[str, str] = {}
         """By the words of a judge, the name of its arm."""
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def verdicts(self, judge: Judge, cases: Sequence[Case]) -> list[Verdict]:
-        """The verdicts on `cases`, in their order. Raises `BudgetSpent` where the budget ends it."""
+        """The verdicts on `cases`, in their order, counted together: a rule that learns learns from these cases, as it would from a run of them.
+
+        Raises:
+            BudgetSpent: The budget ends it.
+        """
         judge = self._under_own_name(judge)
         manifest = arm_manifest(
             judge.rubric,
@@ -331,12 +336,14 @@ class Courtroom:
         arm = arm_fingerprint(manifest)
         number = await self._store.add_arm(judge.jury.name, arm, manifest)
         results = await asyncio.gather(
-            *(self._verdict(judge, case, arm, number) for case in cases), return_exceptions=True
+            *(self._hear(judge, case, arm, number) for case in cases), return_exceptions=True
         )
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        return [result for result in results if isinstance(result, Verdict)]
+        transcripts = [result for result in results if isinstance(result, Transcript)]
+        learned = learned_from(transcripts, judge.rubric, judge.jury)
+        return [recount(heard, judge.rubric, judge.jury, learned=learned) for heard in transcripts]
 
     def _under_own_name(self, judge: Judge) -> Judge:
         """The judge under an arm's name of its own, the first that is heard under the jury's."""
@@ -348,7 +355,7 @@ class Courtroom:
         )
         return Judge(judge.jury.model_copy(update={"name": name}), judge.rubric)
 
-    async def _verdict(self, judge: Judge, case: Case, arm: str, number: int) -> Verdict:
+    async def _hear(self, judge: Judge, case: Case, arm: str, number: int) -> Transcript:
         if (arm, case.id) in self._heard:
             return self._heard[arm, case.id]
         async with self._places:
@@ -362,10 +369,10 @@ class Courtroom:
             await self._store.add(
                 number, case, mark, transcript, position=next(self._positions), follows=follows
             )
-        verdict = self._heard[arm, case.id] = recount(transcript, judge.rubric, judge.jury)
+        self._heard[arm, case.id] = transcript
         self.hearings += 1
         self.heard_cost += transcript.cost
-        return verdict
+        return transcript
 
     def gateway(self, settings: ModelSettings) -> ModelGateway:
         """Access to a model that is no juror, on the same record and budget."""

@@ -275,10 +275,14 @@ def _ways_of_asking(axes: Axes, way: str) -> Iterator[tuple[dict[str, Any], dict
                 "orchestrator": f"chair{chair}" if len(presided) > 1 else "",
                 "repeats": f"x{times}" if len(repeats) > 1 else "",
                 "shots": _shots_label(examples, number) if len(shots) > 1 else "",
-                "temperature": f"t{temperature}".replace(".", "_") if len(axes.temperatures) > 1 else "",
+                "temperature": _temperature_label(temperature) if len(axes.temperatures) > 1 else "",
                 "params": f"params{place + 1}" if len(axes.params) > 1 else "",
             },
         )
+
+
+def _temperature_label(temperature: float | None) -> str:
+    return "tnone" if temperature is None else f"t{temperature}".replace(".", "_")
 
 
 def _shots_label(examples: Mapping[str, Any] | None, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,10 +145,12 @@ def load_price_list(path: str | Path) -> Mapping[str, Price]:
 def dominated_by(costs: Mapping[str, float | None], worth: Mapping[str, float]) -> dict[str, str]:
     """Each system that another beats: no dearer and no worse, and better in one of the two; by the best such one.
 
-    A system of unknown cost neither dominates nor is dominated.
+    A system of unknown cost or worth neither dominates nor is dominated.
     """
     known_costs = {
-        name: usd for name, usd in costs.items() if usd is not None and worth.get(name) == worth.get(name)
+        name: usd
+        for name, usd in costs.items()
+        if usd is not None and not math.isnan(worth.get(name, math.nan))
     }
     dominated = {}
     for name, usd in known_costs.items():

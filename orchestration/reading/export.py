@@ -15,13 +15,13 @@ from ...rubrics.claim import Check
 from ...rubrics.plugins import plugged_in
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import preferred_side
-from ..counting import Count, counting_rule
+from ..counting import Count
 from ..counting.claims import ClaimOutcome
-from ..deliberate import recount, rule_of
+from ..deliberate import learned_from, recount
 from ..record import Arm, Store
 from ..record.database import is_address
 from ..transcript import Decided, Ledger, Transcript
-from ..verdict import Verdict, as_written, tallies
+from ..verdict import Verdict, as_written
 from .status import unreached_models
 
 if TYPE_CHECKING:
@@ -82,10 +82,7 @@ def sealed_note(store: Store) -> str:
 
 def learned_count(store: Store, arm: Arm, count: CountingRule | None = None) -> Count | None:
     """The counting function that a rule which learns fits to all the arm's cases; None for other rules."""
-    rule = counting_rule(rule_of(arm.jury, count))
-    if rule.fit is None:
-        return None
-    return rule.fit([t for heard in store.transcripts(arm) for t in tallies(heard, arm.rubric, arm.jury)])
+    return learned_from(store.transcripts(arm), arm.rubric, arm.jury, count)
 
 
 def case_json(verdict: Verdict) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from scipy.stats import ks_2samp, ttest_1samp
 from written_transcripts import Votes, written_run
 
 from venire import Case, Rubric, VenireError
+from venire.evals.inference.estimates import jury_mean
 from venire.evals.inference.facets import _joined_labels, _turned_values, rating_facets, run_facets
+from venire.evals.inference.labelling import Labelling
 from venire.evals.inference.many_facets import many_facets
 from venire.evals.inference.shift import run_shift, shift_test
 from venire.evals.ratings.question import rubric_questions
@@ -176,3 +178,19 @@ def test_a_value_is_turned_about_the_middle_of_its_scale() -> None:
     table = pd.DataFrame({"attribute": ["accurate", "risk", "risk", "risk"], "value": [2, 2, 1, 5]})
     assert _turned_values(table, rubric_questions(RUBRIC)).tolist() == [2, 4, 5, 1]
     assert _joined_labels([("a", 1.0), ("b", 0.95), ("c", 0.5), ("d", 0.9)], 0.2) == [("a, b, d", 1.0), ("c", 0.5)]  # fmt: skip
+
+
+def test_too_few_anchors_are_called_anchors_and_too_few_verdicts_verdicts(tmp_path: Path) -> None:
+    """Of six anchors in three groups nothing can be said; nor of four verdicts of a jury, which are no labels."""
+    early = run(tmp_path / "before", "a", BEFORE[:6], ["plain"] * 6)
+    late = run(tmp_path / "now", "b", NOW[:6], ["plain"] * 6)
+    found = run_shift(late, early).shifts["accurate"]
+    assert found.note == "too few anchor cases or groups have a verdict in both runs (3): 5 are needed" and found.n == 6  # fmt: skip
+
+    scores = np.array([1.0, 2.0, 4.0, 5.0, np.nan, np.nan])
+    few = jury_mean(scores, Labelling.random(np.ones(6, dtype=bool)))
+    assert (
+        few.note == "the jury reached a verdict on too few cases or groups (4): 5 are needed" and few.n == 4
+    )
+    enough = jury_mean(np.append(scores, 3.0), Labelling.random(np.ones(7, dtype=bool)))
+    assert enough.value == pytest.approx(3.0) and enough.n == 5

@@ -445,3 +445,9 @@ def _without_first_group(folder: Path) -> dict[str, str]:
     kept = [case for case in cases if case.group != cases[0].group]
     Path(few["cases"]).write_text("\n".join(case.model_dump_json(exclude_none=True) for case in kept))
     return few
+
+
+def test_a_temperature_may_be_left_to_the_model_beside_others(tmp_path: Path) -> None:
+    plan = planned(tmp_path, grid={"personas": {"pair": GROUPS["pair"]}, "models": server_models(NOWHERE, "a"), "temperature": [None, 0.5], "singles": False})  # fmt: skip
+
+    assert {arm.name: {seat.temperature for seat in arm.jury.seats} for arm in plan.arms} == {"pair-tnone": {None}, "pair-t0_5": {0.5}}  # fmt: skip

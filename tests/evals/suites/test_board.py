@@ -497,3 +497,13 @@ def test_terminal_page_table_and_document_have_the_boards_numbers(tmp_path: Path
     assert cells(costs_table(costs)) == [("a", "$3.00", "$0.50", "$3.50", "$4.50"), ("b", "$1,234.50", "$0.00", "$1,234.50", "$2,000.00"), ("c", "unknown", "$0.00", "unknown", "unknown")]  # fmt: skip
     said = cost_sentences(found, costs)
     assert "cost of c is unknown" in said[-1] and ("b is dominated: a" in said[0]) == (by_name["a"].win_rate >= by_name["b"].win_rate)  # fmt: skip
+
+
+def test_a_system_without_a_score_neither_dominates_nor_is_dominated(tmp_path: Path) -> None:
+    """`lone` costs less than any other, and nobody knows what it is worth; of the others b costs no more than c and scores higher."""
+    found = board(load_scores(wide(tmp_path, {"one": [0.9, 0.5, 0.1]})))
+    costs = {name: SystemCost(TokenCost(usd=usd)) for name, usd in (("a", 3.0), ("b", 1.0), ("c", 1.0), ("lone", 0.5))}  # fmt: skip
+
+    sentences = cost_sentences(found, costs)
+    assert sentences[0].startswith("c is dominated: b ") and len(sentences) == 2
+    assert sentences[1] == "Systems with a cost but no score: lone."

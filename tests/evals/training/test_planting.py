@@ -284,3 +284,40 @@ def test_bad_options_are_two_lines_and_nothing_is_written(
 
     assert done.returncode == 2 and problem in done.stderr and len(done.stderr.strip().splitlines()) == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_the_nearest_passage_has_most_of_the_words_by_the_root_of_its_length_and_six() -> None:
+    """Two words of a passage of four are 2 / sqrt(10) or 0.632, three of one of fifteen 3 / sqrt(21) or 0.655."""
+    short = "Aspirin relieved headache yesterday."
+    long = "Aspirin relieved nausea after breakfast although headache, dizziness, fatigue, fever, cough, rash, sweating, tremor persisted throughout Monday."
+    truth = Truth((f"{short} {long}",))
+
+    assert [len(words) for _, words in truth._words] == [4, 15]
+    assert truth.nearest_passage("Aspirin headache nausea") == long
+    assert truth.nearest_passage("Aspirin headache") == short
+
+
+def test_a_number_spelt_out_in_the_source_bears_out_its_figure() -> None:
+    truth = Truth(("She is seventy six years old.",))
+
+    assert truth.support("She is 76 years old.") == 1.0
+    assert truth.support("She is 77 years old.") == pytest.approx(2 / 3)
+
+
+def test_a_short_text_said_again_in_one_piece_is_no_mild_fault_where_it_is_a_third_of_the_whole() -> None:
+    """One piece that is less than 34% of the text is worth one point, and more of it two or three."""
+    text = "The knee is swollen."
+    for seed in range(30):
+        planted = plant(text, Truth((text,)), ["repetition"], random.Random(seed))
+        assert planted is not None
+        (fault,) = planted.faults
+        share = (len(fault.after) - 1) / (len(text) + len(fault.after) - 1)
+        assert fault.points >= (3 if share >= 0.5 else 2 if share >= 0.35 else 1), (fault, share)
+
+
+def test_what_stands_right_behind_an_edit_moves_with_it() -> None:
+    fault = Fault(kind="order", attribute="organized", points=1, start=5, end=8, before="x", after="fgh")
+    moved = planting._with_fault(PlantedText(output="abcdefghij", faults=(fault,)), "number", Edit(3, 5, "xyz", 2))  # fmt: skip
+
+    assert moved.output == "abcxyzfghij" and (moved.faults[0].start, moved.faults[0].end) == (6, 9)
+    assert moved.output[6:9] == fault.after and (moved.faults[1].start, moved.faults[1].end) == (3, 6)
