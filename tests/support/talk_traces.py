@@ -11,11 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from claim_server import asked_ids, checks
 from openai_server import Call, Fault, ProviderServer, Refusal
 
-from venire import Case, Court, Jury, Rubric, Transcript
+from venire import Case, Court, Jury, Rubric, Transcript, Verdict
 from venire.agents.cost import Price
 from venire.agents.providers import Providers
 from venire.orchestration.deliberate import hear, ready, recount
@@ -59,6 +60,22 @@ CASE = Case(
     system="zq-system",
     metadata={"label": "zq-label"},
 )
+
+
+NEW = {"evidence": ["well on Friday"]}
+SPLIT: dict[str, Any] = {
+    # Moves at once, and once more.
+    "a": [{"accurate": 5, "thorough": 5, "plan": "not_applicable"}, {"accurate": 3, "thorough": 5}, {"accurate": 2}],
+    # Keeps its scores, with a new quote in the second round.
+    "b": [{"accurate": 2, "thorough": 2, "tone": "odd"}, {"accurate": {"score": 2, **NEW}, "thorough": 2, "tone": "odd"}],
+    # Off the scale, also after the repair; then words, twice; then legal.
+    "c": [{"accurate": 9, "usable": 0}, {"accurate": 9, "usable": 0}, "I would say four.", "Four.", {"accurate": 4, "usable": 0}],
+    "d": [{"thorough": 1}, {"thorough": 1}],
+    "boss": [{}, {"accurate": {"to": ["a", "b"]}, "thorough": {"to": []}}, {"accurate": {"score": 3, "weighed": ["a"]}}],
+}  # fmt: skip
+TOGETHER: dict[str, Any] = {"a": {}, "b": {}, "c": {}, "boss": {}}
+ON_TOP = {"accurate": 5, "risk": 1}
+FOUR = ("a", "b", "c", "d")
 
 
 class CountingServer(ProviderServer):
@@ -140,15 +157,23 @@ def jury_on(url: str, seats: Sequence[str | dict[str, Any]], **fields: Any) -> J
     return Jury.model_validate({"name": "bench", "seats": made, "orchestrator": boss, **fields})
 
 
-def talk(
+class Talk(NamedTuple):
+    """A deliberation as it was held."""
+
+    calls: list[Call]
+    verdict: Verdict
+    jury: Jury
+
+
+def hold(
     answer: Callable[[Call], Any],
     seats: Sequence[str | dict[str, Any]],
     *,
     case: Case = CASE,
     rubric: Rubric = RICH,
     **fields: Any,
-) -> dict[str, Any]:
-    """What a jury of these seats did with the case: its calls, its entries, its stop, its verdict and its costs."""
+) -> Talk:
+    """The deliberation of a jury of these seats on the case."""
     with CountingServer(answer) as server:
         jury = jury_on(server.url, seats, **fields)
         price = Price(prompt=1, completion=2, cached=0.5)
@@ -164,22 +189,28 @@ def talk(
                 await court.close()
 
         transcript = asyncio.run(deliberate())
-        verdict = recount(transcript, rubric, jury)
-        assert transcript.stop is not None
-        cost = transcript.cost
-        return {
-            "calls": {f"{call.model}-{call.number}": call_trace(call) for call in server.calls},
-            "order": _joined(call.model for call in server.calls),
-            "entries": {entry.id: entry_trace(entry) for entry in transcript.entries},
-            "notes": [entry.text for entry in transcript.entries if getattr(entry, "who", "") == "clerk"],
-            "stop": [transcript.stop.reason, transcript.stop.limit, transcript.stop.value],
-            "stop detail": transcript.stop.detail,
-            "counts": [transcript.steps, transcript.rounds, transcript.turns],
-            "cost": [cost.calls, cost.usage.prompt, cost.usage.completion, cost.usage.cached, cost.priced, cost.known_usd],
-            "verdict": {name: _outcome(each) for name, each in verdict.outcomes.items()},
-            "derived": verdict.derived,
-            "claims": [_joined((each.claim.id, each.claim.central, each.verdict, *each.votes.values())) for each in verdict.claims],
-        }  # fmt: skip
+        return Talk(server.calls, recount(transcript, rubric, jury), jury)
+
+
+def talk(
+    answer: Callable[[Call], Any], seats: Sequence[str | dict[str, Any]], **fields: Any
+) -> dict[str, Any]:
+    """What a jury of these seats did with the case: its calls, its entries, its stop, its verdict and its costs."""
+    calls, verdict, _ = hold(answer, seats, **fields)
+    transcript, cost = verdict.transcript, verdict.transcript.cost
+    return {
+        "calls": {f"{call.model}-{call.number}": call_trace(call) for call in calls},
+        "order": _joined(call.model for call in calls),
+        "entries": {entry.id: entry_trace(entry) for entry in transcript.entries},
+        "notes": [entry.text for entry in transcript.entries if getattr(entry, "who", "") == "clerk"],
+        "stop": [verdict.stop.reason, verdict.stop.limit, verdict.stop.value],
+        "stop detail": _joined(re.findall(rf"{'|'.join(USUAL)}|max_\w+|unparsable|refused|out_of_scale|\d+|; ", verdict.stop.detail)).replace(" ", ""),
+        "counts": [transcript.steps, transcript.rounds, transcript.turns],
+        "cost": [cost.calls, cost.usage.prompt, cost.usage.completion, cost.usage.cached, cost.priced, cost.known_usd],
+        "verdict": {name: _outcome(each) for name, each in verdict.outcomes.items()},
+        "derived": verdict.derived,
+        "claims": [_joined((each.claim.id, each.claim.central, each.verdict, *each.votes.values())) for each in verdict.claims],
+    }  # fmt: skip
 
 
 def call_trace(call: Call) -> str:
@@ -280,3 +311,31 @@ def _plain(text: str) -> str:
     """In one word: of sentences only numbers are kept."""
     everything = f"(?:{', +'.join(USUAL)}|{','.join(USUAL)})"
     return re.sub(r"\s+", "_", re.sub(everything, "all", text))
+
+
+CLAIMS = [
+    {"text": "zq-claim-fever", "quote": "fever on Monday", "central": True},
+    {"text": "zq-claim-well", "quote": "then well", "central": False},
+    {"text": "zq-claim-none", "quote": "nowhere said", "central": False},
+]
+BACK = [{"text": "zq-claim-back", "quote": "well on Friday", "central": True}, {"text": "zq-claim-more", "quote": "", "central": False}]  # fmt: skip
+VERDICTS = {
+    "v": {"c1": "supported", "c2": "not_addressed", "c3": "supported", "s1": "supported", "s2": "not_addressed"},
+    "w": {"c1": "supported", "c2": "not_supported", "c3": "not_supported", "s1": "not_addressed", "s2": "not_addressed"},
+    "x": {"c1": "not_supported", "c2": "not_supported", "c3": "maybe", "s1": "supported", "s2": "supported"},
+}  # fmt: skip
+
+
+YES_OR_NO = Rubric.model_validate(
+    {**RICH.model_dump(), "attributes": [RICH.by_name["usable"]], "composites": {}}
+)
+
+
+def checked(call: Call) -> Any:
+    """Lists the claims of either text; quotes what stands in the other, and what does not."""
+    ids = asked_ids(call)
+    if not ids:
+        return {"claims": CLAIMS if "zq-output" in call.prompt else BACK}
+    quotes = {"v": "fever of 38.4", "w": "no such words", "x": ""}
+    made = [checks({name: VERDICTS[call.model][name]}, quotes[call.model]) for name in ids]
+    return {"checks": [each for part in made for each in part["checks"]]}

@@ -7,36 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claim_server import asked_ids, checks
+from claim_server import asked_ids
 from kept_figures import check_kept
 from magentic_scripts import ledger
 from openai_server import Call, Refusal
-from talk_traces import RICH, scripted, spoken, talk
+from talk_traces import FOUR, ON_TOP, RICH, SPLIT, TOGETHER, checked, scripted, spoken, talk
 
 from venire import Rubric, load_rubric
 
 KEPT = Path(__file__).parent / "kept"
-NEW = {"evidence": ["well on Friday"]}
-SPLIT: dict[str, Any] = {
-    # Moves at once, and once more.
-    "a": [{"accurate": 5, "thorough": 5, "plan": "not_applicable"}, {"accurate": 3, "thorough": 5}, {"accurate": 2}],
-    # Keeps its scores, with a new quote in the second round.
-    "b": [{"accurate": 2, "thorough": 2, "tone": "odd"}, {"accurate": {"score": 2, **NEW}, "thorough": 2, "tone": "odd"}],
-    # Off the scale, also after the repair; then words, twice; then legal.
-    "c": [{"accurate": 9, "usable": 0}, {"accurate": 9, "usable": 0}, "I would say four.", "Four.", {"accurate": 4, "usable": 0}],
-    "d": [{"thorough": 1}, {"thorough": 1}],
-    "boss": [{}, {"accurate": {"to": ["a", "b"]}, "thorough": {"to": []}}, {"accurate": {"score": 3, "weighed": ["a"]}}],
-}  # fmt: skip
-TOGETHER: dict[str, Any] = {"a": {}, "b": {}, "c": {}, "boss": {}}
-ON_TOP = {"accurate": 5, "risk": 1}
-FOUR = ("a", "b", "c", "d")
-
 TALKS: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
     "single": {
         "repeats": lambda: talk(
             scripted({"a": [{"accurate": 2}, {"accurate": 5}, {"usable": 9}, {"usable": 9}]}), ["a", "b"], protocol="single", repeats=3
         ),
         "cut short": lambda: talk(scripted({"a": {}}), ["a"], protocol="single", repeats=4, limits={"max_turns": 2}),
+        "tokens": lambda: talk(scripted({"a": {}}), ["a"], protocol="single", repeats=3, limits={"max_tokens": 5000}),
         "a later hearing": lambda: talk(scripted({"a": {}}), ["a"], protocol="single", repeats=2, hearing=3),
     },
     "panel": {
@@ -83,10 +69,16 @@ TALKS: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
         "silent": lambda: talk(scripted({**SPLIT, "boss": "Hm."}), FOUR, protocol="moderated", limits={"max_rounds": 2}),
         "agreed": lambda: talk(scripted({**TOGETHER, "boss": {"accurate": {"finding": "consensus"}}}), ["a", "b"], protocol="moderated"),
         "challenged": lambda: talk(scripted({"a": ON_TOP, "b": ON_TOP}), ["a", "b"], protocol="moderated"),
+        "no turn left to challenge": lambda: talk(scripted({"a": ON_TOP, "b": ON_TOP}), ["a", "b"], protocol="moderated", limits={"max_turns": 2}),
+        "one vote": lambda: talk(scripted({"a": {}, "b": "Words."}), ["a", "b"], protocol="moderated"),
     },
     "debate": {
         "named": lambda: talk(scripted(SPLIT), FOUR, protocol="debate", debate={"high": "c", "low": "a"}, limits={"max_rounds": 3}),
         "agreed": lambda: talk(scripted({**TOGETHER, "d": {"accurate": 1}}), FOUR, protocol="debate"),
+        "agreed before a quorum": lambda: talk(scripted(TOGETHER), FOUR, protocol="debate", quorum=3),
+        "within tolerance": lambda: talk(
+            scripted({"a": {"accurate": 5, "thorough": 4}, "b": {"accurate": 1, "thorough": 3}}), ["a", "b"], protocol="debate", tolerance=1, limits={"max_rounds": 2}
+        ),
         "turns": lambda: talk(scripted(SPLIT), FOUR, protocol="debate", limits={"max_turns": 5, "max_rounds": 9}),
         "one turn": lambda: talk(scripted(SPLIT), FOUR, protocol="debate", limits={"max_turns": 1}, quorum=2),
     },
@@ -101,21 +93,19 @@ TALKS: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
             FOUR, protocol="escalate", escalation={"repeats": 3},
         ),
         "split": lambda: talk(scripted({**SPLIT, "a": [{"thorough": 5}, {"thorough": 1}, {"thorough": 5, "accurate": 2}]}), FOUR, protocol="escalate", limits={"max_rounds": 2}),
+        "one answer of two": lambda: talk(scripted({"a": [{}, "Words.", "Words.", {}]}), FOUR, protocol="escalate"),
+        "split in its only round": lambda: talk(
+            scripted({**SPLIT, "a": [{"accurate": {"score": 4, "confidence": "low"}, "thorough": 5}]}), FOUR, protocol="escalate", limits={"max_rounds": 1}
+        ),
+        "an agreement that does not go up": lambda: talk(
+            scripted({"a": {"accurate": {"score": 5, "confidence": "low"}, "thorough": {"score": 5, "confidence": "low"}}, "b": {"accurate": 5, "thorough": 1}, "c": {"accurate": 5}}),
+            ["a", "b", "c"], protocol="escalate", limits={"max_rounds": 2},
+        ),
+        "a wide panel": lambda: talk(
+            scripted({**SPLIT, "a": [{"thorough": 5}, {"thorough": 4}, {"thorough": 5}]}), FOUR, protocol="escalate", escalation={"repeat_range": 0.5, "panel_spread": 3, "confidence": "high"}
+        ),
         "cut short": lambda: talk(scripted(SPLIT), FOUR, protocol="escalate", limits={"max_turns": 3}),
     },
-}  # fmt: skip
-
-
-CLAIMS = [
-    {"text": "zq-claim-fever", "quote": "fever on Monday", "central": True},
-    {"text": "zq-claim-well", "quote": "then well", "central": False},
-    {"text": "zq-claim-none", "quote": "nowhere said", "central": False},
-]
-BACK = [{"text": "zq-claim-back", "quote": "well on Friday", "central": True}, {"text": "zq-claim-more", "quote": "", "central": False}]  # fmt: skip
-VERDICTS = {
-    "v": {"c1": "supported", "c2": "not_addressed", "c3": "supported", "s1": "supported", "s2": "not_addressed"},
-    "w": {"c1": "supported", "c2": "not_supported", "c3": "not_supported", "s1": "not_addressed", "s2": "not_addressed"},
-    "x": {"c1": "not_supported", "c2": "not_supported", "c3": "maybe", "s1": "supported", "s2": "supported"},
 }  # fmt: skip
 
 
@@ -124,20 +114,16 @@ YES_OR_NO = Rubric.model_validate(
 )
 
 
-def checked(call: Call) -> Any:
-    """Lists the claims of either text; quotes what stands in the other, and what does not."""
-    ids = asked_ids(call)
-    if not ids:
-        return {"claims": CLAIMS if "zq-output" in call.prompt else BACK}
-    quotes = {"v": "fever of 38.4", "w": "no such words", "x": ""}
-    made = [checks({name: VERDICTS[call.model][name]}, quotes[call.model]) for name in ids]
-    return {"checks": [each for part in made for each in part["checks"]]}
-
-
 def claims_talk(seats: Any = ("v", "w", "x"), **fields: Any) -> dict[str, Any]:
+    answer = fields.pop("answer", checked)
     options = {"of": "output", "against": "source", **fields.pop("options", {})}
     everyone = [{"name": "e", "extracts": True}, *({"name": name} for name in seats)]
-    return talk(checked, everyone, protocol="decompose-verify", claims=options, rubric=load_rubric("claims"), **fields)  # fmt: skip
+    return talk(answer, everyone, protocol="decompose-verify", claims=options, rubric=load_rubric("claims"), **fields)  # fmt: skip
+
+
+def silent_output(call: Call) -> Any:
+    """As `checked`, of an output that claims nothing."""
+    return {"claims": []} if "zq-output" in call.prompt and not asked_ids(call) else checked(call)
 
 
 TALKS["decompose-verify"] = {
@@ -145,6 +131,7 @@ TALKS["decompose-verify"] = {
     "both ways": lambda: claims_talk(options={"both_ways": True, "batch": 2, "central_weight": 3, "share": "all"}),
     "with evidence": lambda: claims_talk(options={"require_evidence": True, "batch": 9}, quorum=2),
     "turns": lambda: claims_talk(limits={"max_turns": 1}, quorum=2),
+    "no claim of the text": lambda: claims_talk(answer=silent_output, options={"both_ways": True}),
     "two values": lambda: talk(
         checked, [{"name": "e", "extracts": True}, {"name": "v"}], protocol="decompose-verify",
         claims={"against": "source", "threshold": 0.5}, rubric=YES_OR_NO,
