@@ -18,6 +18,7 @@ from openai_server import Call, Fault, ProviderServer, Refusal
 
 from venire import Case, Court, Jury, Rubric, Transcript, Verdict
 from venire.agents.cost import Price
+from venire.agents.gateway import Calls
 from venire.agents.providers import Providers
 from venire.orchestration.deliberate import hear, ready, recount
 from venire.orchestration.transcript import AnyEntry, Cast
@@ -171,6 +172,7 @@ def hold(
     *,
     case: Case = CASE,
     rubric: Rubric = RICH,
+    calls: Calls | None = None,
     **fields: Any,
 ) -> Talk:
     """The deliberation of a jury of these seats on the case."""
@@ -181,7 +183,7 @@ def hold(
         prices = {str(name): price for settings in models for name in (settings.model, *settings.alternates)}
 
         async def deliberate() -> Transcript:
-            court = Court(providers=Providers(1, prices=prices), seed=1)
+            court = Court(providers=Providers(1, prices=prices), seed=1, calls=calls)
             try:
                 ready(jury, court, rubric)
                 return await hear(case, rubric, jury, court)
@@ -202,7 +204,7 @@ def talk(
         "calls": {f"{call.model}-{call.number}": call_trace(call) for call in calls},
         "order": _joined(call.model for call in calls),
         "entries": {entry.id: entry_trace(entry) for entry in transcript.entries},
-        "notes": [entry.text for entry in transcript.entries if getattr(entry, "who", "") == "clerk"],
+        "notes": [entry.text for entry in transcript.entries if entry.kind == "said" and entry.who == "clerk"],
         "stop": [verdict.stop.reason, verdict.stop.limit, verdict.stop.value],
         "stop detail": _joined(re.findall(rf"{'|'.join(USUAL)}|max_\w+|unparsable|refused|out_of_scale|\d+|; ", verdict.stop.detail)).replace(" ", ""),
         "counts": [transcript.steps, transcript.rounds, transcript.turns],

@@ -176,8 +176,9 @@ def test_a_client_sends_and_reads_what_it_did(
         settings = CLIENTS[name](server.url, tmp_path)
         client = factory_for(settings.model or "").connect(settings)
         for kind, told in (STATUSES | ANSWERS).items():
-            answers["now"] = told
-            kept[f"told {kind}"] = received(await ask(client, question(settings)))
+            answers["now"], before = told, len(server.calls)
+            made = received(await ask(client, question(settings)))
+            kept[f"told {kind}"] = [*made, len(server.calls) - before]
         # A server that does not know the form of the answer is asked for less, from then on.
         answers["now"] = Fault(400, body='{"error": {"message": "response_format is not supported"}}')
         first = len(server.calls)

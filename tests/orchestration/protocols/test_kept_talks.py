@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 from claim_server import asked_ids
 from kept_figures import check_kept
 from magentic_scripts import ledger
-from openai_server import Call, Refusal
-from talk_traces import FOUR, ON_TOP, RICH, SPLIT, TOGETHER, checked, scripted, spoken, talk
+from openai_server import Call, Fault, Refusal
+from talk_traces import CASE, FOUR, ON_TOP, RICH, SPLIT, TOGETHER, checked, hold, scripted, spoken, talk
 
 from venire import Rubric, load_rubric
+from venire.agents.gateway import Unrecorded
+from venire.agents.model import Reply, Request
 
 KEPT = Path(__file__).parent / "kept"
 TALKS: dict[str, dict[str, Callable[[], dict[str, Any]]]] = {
@@ -139,6 +142,14 @@ TALKS["decompose-verify"] = {
 }  # fmt: skip
 
 
+TALKS["answer"] = {
+    "words": lambda: talk(scripted({"a": "zq-words"}), ["a"], protocol="answer"),
+    "refused": lambda: talk(scripted({"a": Refusal()}), ["a"], protocol="answer"),
+    "no money": lambda: talk(scripted({"a": Fault(400)}), ["a"], protocol="answer"),
+    "tokens": lambda: talk(scripted({"a": "Words."}), ["a"], protocol="answer", limits={"max_tokens": 10}),
+}
+
+
 def presiding(*ledgers: tuple[Any, ...], final: Any = None, repair: Any = None) -> Callable[[Call], Any]:
     """An orchestrator of a group chat: who speaks, whether it is satisfied, whether there is progress; then its final answer."""
     asked = iter(range(1000))
@@ -149,8 +160,8 @@ def presiding(*ledgers: tuple[Any, ...], final: Any = None, repair: Any = None) 
             given = ledgers[min(next(asked), len(ledgers) - 1)]
             if isinstance(given, str):
                 return given
-            speaker, satisfied, progress = given
-            return ledger(speaker, satisfied=satisfied, progress=progress)
+            speaker, satisfied, progress, *loop = given
+            return ledger(speaker, satisfied=satisfied, progress=progress, loop=bool(loop))
         if properties:
             return repair or spoken(call, {"accurate": 1})
         if call.body["messages"][-1]["content"].startswith("The discussion is over"):
@@ -173,7 +184,10 @@ for _name in ("magentic-one", "magentic"):
             name, presiding(("a", False, True), "nobody", ("b", False, False), ("b", False, False), ("a", False, False), ("a", False, False)), "a", "b",
             limits={"max_rounds": 4, "max_stalls": 2, "max_replans": 1},
         ),
-        "turns": lambda name=_name: group_talk(name, presiding(("d", False, True)), "a", "d", limits={"max_turns": 2, "max_rounds": 9}),
+        "stalls": lambda name=_name: group_talk(
+            name, presiding(("a", False, True, True), ("d", False, True), ("a", False, False), ("d", False, True, True), ("a", False, False)), "a", "d",
+            limits={"max_rounds": 9, "max_stalls": 2},
+        ),
     }  # fmt: skip
 
 
@@ -182,3 +196,53 @@ def test_a_talk_is_what_it_was(protocol: str) -> None:
     if protocol.startswith("magentic"):
         pytest.importorskip({"magentic": "agent_framework", "magentic-one": "autogen_agentchat"}[protocol])
     check_kept(KEPT / f"{protocol}.json", {name: make() for name, make in TALKS[protocol].items()})
+
+
+def test_claims_of_a_file_are_checked_as_those_of_a_seat(tmp_path: Path) -> None:
+    file = tmp_path / "claims.jsonl"
+    rows = [
+        {"case": "c1", "text": "zq-claim-fever", "quote": "fever on Monday", "central": True},
+        {"case": "c1", "text": "zq-claim-well", "id": "c2", "start": 3, "end": 9},
+        {"case": "c1", "of": "source", "text": "zq-claim-back", "id": "s1", "quote": "well on Friday"},
+        {"case": "another", "text": "zq-claim-other"},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    both = {"file": str(file), "against": "source", "both_ways": True}
+    one = {"file": str(file), "against": "source"}
+    seats, rubric = ["v", "w"], load_rubric("claims")
+    check_kept(
+        KEPT / "claims-of-a-file.json",
+        {
+            "both ways": talk(checked, seats, protocol="decompose-verify", claims=both, rubric=rubric),
+            "one way": talk(checked, seats, protocol="decompose-verify", claims=one, rubric=rubric),
+            "another case": talk(checked, seats, protocol="decompose-verify", claims=one, rubric=rubric, case=CASE.model_copy(update={"id": "c9"})),
+        },
+    )  # fmt: skip
+
+
+class Timed(Unrecorded):
+    """No record, but of how long each call took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    async def put(self, key: str, request: Request, reply: Reply) -> None:
+        self.seconds[key] = reply.seconds
+
+
+@pytest.mark.parametrize(("batch", "most"), [(1, max), (3, sum)])
+def test_a_verifiers_seconds_are_those_of_its_longest_call_and_a_repairs_are_added(
+    batch: int, most: Callable[[Any], float]
+) -> None:
+    timed = Timed()
+    claims = {"against": "source", "batch": batch}
+    seats = [{"name": "e", "extracts": True}, "x"]
+    verdict = hold(checked, seats, protocol="decompose-verify", claims=claims, rubric=load_rubric("claims"), calls=timed).verdict  # fmt: skip
+
+    (checks,) = [entry for entry in verdict.transcript.entries if entry.kind == "checks"]
+    took = [timed.seconds[key] for key in checks.spent.calls]
+    # The third claim's answer is sent back once: its two calls follow each other.
+    parts = [took[0], took[1], took[2] + took[3]] if batch == 1 else took
+    assert checks.spent.seconds == pytest.approx(most(parts))
+    slowest = [max(e.spent.seconds for e in verdict.transcript.entries if e.step == step) for step in (1, 2)]
+    assert verdict.transcript.cost.seconds == pytest.approx(sum(slowest))
