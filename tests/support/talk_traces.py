@@ -221,7 +221,7 @@ def call_trace(call: Call) -> str:
     for message in call.body["messages"]:
         opening, seat, rest = _opening(message["content"])
         shown.append(
-            f"{message['role']}({_digest(_marks(opening)) + ':' if opening else ''}{_marks(seat + rest)})"
+            f"{message['role']}({_digest(marks(opening)) + ':' if opening else ''}{marks(seat + rest)})"
         )
     schema = call.schema or {}
     form = ",".join(schema.get("properties", {}))
@@ -236,7 +236,7 @@ def _opening(text: str) -> tuple[str, str, str]:
     return (text[: found.start()], "", text[found.start() :]) if found else ("", "", text)
 
 
-def _marks(text: str) -> str:
+def marks(text: str) -> str:
     pattern = (
         r"^#+ .+$|\[\[(?:exhibit|words) \"[^\"]*\" begins|^[^\n]{1,40} gave \S+|\bzq-[\w-]+"
         r"|^(?:Judge|Judge again|Check): .+$|This is round \d+|^- [\w-]+: |not_applicable|Scores: .+$|^\d+ gave .+$|median .+$"
@@ -264,7 +264,7 @@ def entry_trace(entry: AnyEntry) -> str:
         ballot = entry.ballot
         facts += [f"saw {_joined(ballot.saw)}", f"asked {_joined(ballot.asked)}"]
         facts += [
-            f"{v.attribute}={v.value} {v.confidence or ''} {_joined(q.exhibit for q in v.evidence)} {_marks(v.moved_by)} {_joined(v.orders)}"
+            f"{v.attribute}={v.value} {v.confidence or ''} {_joined(q.exhibit for q in v.evidence)} {marks(v.moved_by)} {_joined(v.orders)}"
             for v in ballot.votes
         ]
         facts += [f"{part.attribute} {part.reason}" for part in ballot.abstained]
