@@ -185,9 +185,10 @@ for _name in ("magentic-one", "magentic"):
             limits={"max_rounds": 4, "max_stalls": 2, "max_replans": 1},
         ),
         "stalls": lambda name=_name: group_talk(
-            name, presiding(("a", False, True, True), ("d", False, True), ("a", False, False), ("d", False, True, True), ("a", False, False)), "a", "d",
-            limits={"max_rounds": 9, "max_stalls": 2},
+            name, presiding(("a", False, True, True), ("d", False, False), ("a", False, True), ("d", False, False), ("a", False, False)), "a", "d",
+            limits={"max_rounds": 9, "max_stalls": 3},
         ),
+        "stalled at once": lambda name=_name: group_talk(name, presiding(("a", False, False)), "a", "d", limits={"max_rounds": 9, "max_stalls": 1, "max_replans": 1}),
     }  # fmt: skip
 
 

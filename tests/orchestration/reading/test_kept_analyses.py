@@ -59,6 +59,8 @@ def talks() -> dict[str, Judged]:
         "split": hold(scripted(SPLIT), FOUR, limits={"max_rounds": 4, "max_stalls": 2}),
         "conforming": hold(scripted(giving_way), ["a", "b", "c"], limits={"max_rounds": 2}),
         "challenged": hold(scripted({**together, **late}), ["a", "b", "c"], limits={"max_rounds": 3}),
+        "nothing new": hold(scripted({"a": ON_TOP, "b": ON_TOP}), ["b", "a"]),
+        "cut short": hold(scripted({"a": ON_TOP, "b": ON_TOP}), ["a", "b", "c"], protocol="panel", limits={"max_turns": 2}),
         "at once": hold(scripted({**together, "b": ON_TOP}), ["a", "b"], challenge=False),
         "debate": hold(scripted(SPLIT), FOUR, protocol="debate", limits={"max_rounds": 2}),
         "delphi": hold(scripted(SPLIT), FOUR, protocol="delphi", limits={"max_rounds": 3, "max_stalls": 3}),
