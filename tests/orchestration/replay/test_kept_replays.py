@@ -105,7 +105,7 @@ WHOLE = Jury.model_validate(
             {"name": "a", "model": "server/m", "base_url": "http://one/v1", "temperature": 0.5},
             {"name": "b", "model": "server/m", "base_url": "http://one/v1", "temperature": 0.5},
             {"name": "c", "model": "openai/m", "persona": "low-scoring"},
-            {"name": "d", "model": "server/n", "base_url": "http://two/v1"},
+            {"name": "d", "model": "server/n", "base_url": "http://two/v1", "temperature": 0.5},
         ],
         "orchestrator": {"model": "server/boss", "base_url": "http://one/v1", "seed": 3},
     }
