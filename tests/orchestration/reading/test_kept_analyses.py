@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from kept_figures import check_kept
+from openai_server import Refusal
 from talk_traces import FOUR, ON_TOP, RICH, SPLIT, checked, hold, scripted
 
 from venire import Rubric, Store, Verdict, load_rubric
@@ -61,6 +62,7 @@ def talks() -> dict[str, Judged]:
         "challenged": hold(scripted({**together, **late}), ["a", "b", "c"], limits={"max_rounds": 3}),
         "nothing new": hold(scripted({"a": ON_TOP, "b": ON_TOP}), ["b", "a"]),
         "cut short": hold(scripted({"a": ON_TOP, "b": ON_TOP}), ["a", "b", "c"], protocol="panel", limits={"max_turns": 2}),
+        "an alternate": hold(scripted({"a": Refusal(), "a2": {"accurate": 1}, "b": {}}), [{"name": "a", "alternates": ["server/a2"]}, "b"], protocol="panel"),
         "at once": hold(scripted({**together, "b": ON_TOP}), ["a", "b"], challenge=False),
         "debate": hold(scripted(SPLIT), FOUR, protocol="debate", limits={"max_rounds": 2}),
         "delphi": hold(scripted(SPLIT), FOUR, protocol="delphi", limits={"max_rounds": 3, "max_stalls": 3}),
