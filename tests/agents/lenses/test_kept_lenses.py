@@ -29,6 +29,7 @@ TEXTS: dict[str, tuple[tuple[str, ...], str]] = {
     "empty": (NOTES, " "),
     "without notes": ((), "Fever of 38.4 on 12 November and on 3 November."),
     "nothing to count": (("The and of.",), "It is what it was."),
+    "three words": (NOTES, "Fever after planned knee surgery was gone. Broken ribs healed. Two words, fever."),
     "one note": ((NOTES[1],), "Weight 72 to 74 kg. Review in two weeks."),
 }  # fmt: skip
 
