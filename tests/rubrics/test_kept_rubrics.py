@@ -38,6 +38,7 @@ SMALL: dict[str, Any] = {
         {"name": "use", "question": "?", "scale": "yes"},
         {"name": "share", "question": "?", "scale": "any", "better": "low", "reverse_as": "rest"},
         {"name": "sort", "question": "?", "scale": "word", "asked_if": {"use": 1}},
+        {"name": "harm", "question": "?", "scale": "five", "better": "low"},
     ],
     "composites": {"all": {"fit": 0.25, "rest": 0.75, "use": 0}},
 }  # fmt: skip
@@ -152,7 +153,7 @@ def test_what_is_read_of_a_ballot_is_what_it_was() -> None:
 
 
 TABLES = {
-    "long": 'case,rater,attribute,value,round,rationale\nc1,ana,fit,4,1,\'=Why\nc1,ana,fit,5,2,\nc1,ben,fit,not_applicable,,x\nc2,ben,use,,1,\nc2,cy,share,"1,5",,\n',
+    "long": 'case,rater,attribute,value,round,rationale\nc1,ana,fit,4,1,\'=Why\nc1,ana,fit,5,2,\nc1,ana,fit,3,,\nc1,ben,fit,not_applicable,,x\nc2,ben,use,,1,\nc2,cy,share,"1,5",,\n',
     "wide": "case,rater,fit,use\nc1,ana,4,1\nc1,ben,,0\nc2,ana,x,nan\n",
     "semicolons": "case;rater;attribute;value\nc1;ana;fit;1,5\n",
 }
