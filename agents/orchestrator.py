@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..personas.jury import Seat
-from ..rubrics.ballot import STRICT, TEXT, AbstainedAttribute, AbstentionReason, Legal, Schema
+from ..rubrics.ballot import STRICT, TEXT, AbstainedAttribute, AbstentionReason, Legal, Schema, answer_model
 from ..rubrics.scale import Value
 from .answers import legal_attributes
 from .budget import LimitReached
@@ -259,7 +259,7 @@ def _ledger_shape(disputed: tuple[str, ...], seats: tuple[str, ...]) -> type[Bas
     to: Any = list[Literal[seats]]  # type: ignore[valid-type]
     part = create_model("Dispute", __config__=STRICT, dispute=(TEXT, ...), question=(TEXT, ...), to=(to, ...))
     fields: dict[str, Any] = dict.fromkeys(disputed, (part, ...))
-    return create_model("Ledger", __config__=STRICT, **fields)
+    return answer_model("Ledger", fields)
 
 
 @lru_cache(maxsize=1024)
@@ -273,7 +273,7 @@ def _moderation_shape(pending: tuple[str, ...], seats: tuple[str, ...]) -> type[
     }
     part = create_model("Exchange", __config__=STRICT, **parts)
     fields: dict[str, Any] = dict.fromkeys(pending, (part, ...))
-    return create_model("Moderation", __config__=STRICT, **fields)
+    return answer_model("Moderation", fields)
 
 
 @lru_cache(maxsize=1024)
@@ -289,4 +289,4 @@ def _decision_shape(undecided: tuple[tuple[str, Legal, tuple[str, ...]], ...]) -
             score=(legal.score, ...),
         )
         fields[name] = (part, ...)
-    return create_model("Decision", __config__=STRICT, **fields)
+    return answer_model("Decision", fields)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -193,8 +194,14 @@ def ballot_schema(rubric: Rubric, attributes: Sequence[str] | None = None, **opt
 @lru_cache(maxsize=1024)
 def unchecked_shape(shape: type[BaseModel]) -> type[BaseModel]:
     """A shape with the same fields, each of which may be anything or missing: to read an answer of which a part is illegal."""
-    fields: dict[str, Any] = dict.fromkeys(shape.model_fields, (Any, None))
-    return create_model("Unchecked", __config__=STRICT, **fields)
+    return answer_model("Unchecked", dict.fromkeys(shape.model_fields, (Any, None)))
+
+
+def answer_model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
+    """The pydantic class of an answer with a field for each attribute, which may be named as a method of every model: `register`, `copy`."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Field name .* shadows an attribute", UserWarning)
+        return create_model(name, __config__=STRICT, **fields)
 
 
 def votes_from(filled: BaseModel, exhibits: Sequence[Exhibit]) -> tuple[Vote, ...]:
@@ -312,7 +319,7 @@ def _shape(questions: tuple[tuple[str, Legal], ...], revision: bool, confidence:
         typed_fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
         vote = create_model(f"Vote_{name}", __config__=STRICT, **typed_fields)
         fields[name] = (vote, ...)
-    return create_model("Ballot", __config__=STRICT, **fields)
+    return answer_model("Ballot", fields)
 
 
 def _not_a_boolean(value: Any) -> Any:

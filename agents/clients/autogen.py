@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...personas.jury import ModelSettings
 from ...rubrics.errors import MissingExtra, VenireError
 from ...rubrics.yaml_files import load_yaml
-from ..model import Message, ModelFailure, Reply, Request, TransientFailure, Usage
+from ..model import AccessRefused, Message, ModelFailure, Reply, Request, TransientFailure, Usage
 from ..model_client import ClientFactory, ModelClient
 from ..tokens import reported_usage
 from .httpx_replies import cap_transport, capped_reply
@@ -32,7 +32,7 @@ from .keys import (
     secret_forms,
     sent_secrets,
 )
-from .server import BUSY, retry_after, says_busy, says_filtered
+from .server import BUSY, NO_ACCESS, retry_after, says_busy, says_filtered
 from .silence import silence_warnings
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -171,7 +171,7 @@ class ComponentClient(ModelClient):
             return TransientFailure(detail, retry_after=wait, busy=says_busy(status, wait))
         if says_filtered(status, text):
             return ModelFailure("refused", detail)
-        return ModelFailure("unavailable", detail)
+        return AccessRefused(detail) if status in NO_ACCESS else ModelFailure("unavailable", detail)
 
 
 _FINISH: dict[str, Literal["refusal", "length"]] = {"content_filter": "refusal", "length": "length"}

@@ -19,7 +19,7 @@ from ...agents.orchestrator import NAME, Finding
 from ...agents.prompting import Brief, fence, form_of, repair_request, statements_text, words
 from ...agents.tokens import estimated_tokens
 from ...personas.jury import Jury
-from ...rubrics.ballot import STRICT, TEXT, Abstention, AbstentionReason, Legal, Schema, inline
+from ...rubrics.ballot import STRICT, TEXT, Abstention, AbstentionReason, Legal, Schema, answer_model, inline
 from ...rubrics.errors import MissingExtra
 from ...rubrics.rubric import Rubric
 from ..bench import Bench, statements
@@ -96,7 +96,7 @@ def _shape(questions: tuple[tuple[str, Legal], ...]) -> type[BaseModel]:
         )
         for name, legal in questions
     }
-    return create_model("FinalAnswer", __config__=STRICT, **fields)
+    return answer_model("FinalAnswer", fields)
 
 
 class Presider:

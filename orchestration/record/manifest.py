@@ -146,12 +146,16 @@ def _jury_changes(before: Manifest, now: Manifest) -> Iterator[str]:
 def _seat_changes(who: str, before: Manifest, now: Manifest) -> Iterator[str]:
     persona, other = before.get("persona"), now.get("persona")
     if persona != other:
-        named = (other or persona or {}).get("name", "")
-        same = persona and other and persona["name"] == other["name"]
-        yield f"persona {named} of {who} changed" if same else f"{who} has a different persona: {named}"
-    for part in now:
-        if part != "persona" and before.get(part) != now[part]:
-            yield f"{part} of {who} changed from {before.get(part)} to {now[part]}"
+        if not other:
+            yield f"persona {persona['name']} of {who} was removed"
+        elif persona and persona["name"] == other["name"]:
+            yield f"persona {other['name']} of {who} changed"
+        else:
+            yield f"{who} has a different persona: {other['name']}"
+    # A part at its default is in neither: what a seat no longer has is a change as well.
+    for part in dict.fromkeys((*before, *now)):
+        if part != "persona" and before.get(part) != now.get(part):
+            yield f"{part} of {who} changed from {before.get(part)} to {now.get(part)}"
 
 
 def _other_changes(before: Manifest, now: Manifest) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from odd_replies import ballot
 from pydantic import BaseModel
+from talk_traces import USUAL, hold
 
 from venire import Rubric
 from venire.agents import gateway as gateway_module
@@ -352,3 +353,16 @@ def test_who_answers_by_the_case_alone_reads_no_prompt(votes_only: bool) -> None
         RateLimitedClient(client, 1), ModelSettings(model="server/a"), calls=seat.record, meter=seat.meter, rng=random.Random(1)
     )  # fmt: skip
     assert gateway.reads_prompts is not votes_only
+
+
+def test_what_a_repair_leaves_out_is_taken_from_the_first_answer() -> None:
+    def told(score: Any) -> dict[str, Any]:
+        return {"rationale": "R", "evidence": [], "score": score}
+
+    first = {name: told(score) for name, score in {**USUAL, "risk": 9}.items()}
+    answers = iter([json.dumps(first), json.dumps({"risk": told(9), "plan": told(1)})])
+    verdict = hold(lambda _: next(answers), ["a"], protocol="panel").verdict
+
+    (ballot,) = verdict.transcript.ballots
+    assert {vote.attribute: vote.value for vote in ballot.ballot.votes} == {**{k: v for k, v in USUAL.items() if k != "risk"}, "plan": 1}  # fmt: skip
+    assert [part.attribute for part in ballot.ballot.abstained] == ["risk"]

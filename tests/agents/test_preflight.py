@@ -10,6 +10,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from aiohttp import web
 from openai_server import Call, Fault, ProviderServer, jury_of
 
 from venire import Case, Jury, ModelUnreachable, Rubric, VenireError, deliberate_sync
@@ -290,6 +291,22 @@ def test_a_server_that_opens_its_port_a_moment_later_is_waited_for() -> None:
     assert not ask(at(f"http://127.0.0.1:{port}/v1"))
     thread.join()
     opened[0].close()
+
+
+class Starting(ProviderServer):
+    """Says at first that it is still starting."""
+
+    asked = 0
+
+    async def _list_models(self, request: web.Request) -> web.Response:
+        self.asked += 1
+        return web.Response(status=503) if self.asked == 1 else await super()._list_models(request)
+
+
+def test_a_server_that_is_still_starting_is_asked_again() -> None:
+    with Starting(ANSWERS, models=["a"]) as server:
+        assert ask(at(server.url)) is True
+        assert (server.asked, server.calls) == (2, [])
 
 
 def test_a_server_that_is_slow_to_list_proves_nothing() -> None:

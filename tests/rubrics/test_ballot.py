@@ -214,3 +214,14 @@ def test_a_quote_of_a_text_whose_markers_were_broken_still_stands_in_it() -> Non
     assert find_quote(broken, exhibits).exhibit == "source"
     assert fold_quote(broken) == fold_quote(broken.replace(WORD_JOINER, ""))
     assert find_span(broken, exhibits[0].text) == (3, 16)
+
+
+@pytest.mark.parametrize("name", ["register", "copy", "json", "schema", "construct"])
+def test_an_attribute_may_be_named_as_a_method_of_every_model(rubric: Rubric, name: str) -> None:
+    attribute = {"name": name, "question": "?", "scale": "agree5"}
+    named = Rubric.model_validate({**rubric.model_dump(), "attributes": [attribute]})
+    shape = ballot_shape(named)
+    filled = shape.model_validate({name: {"rationale": "R", "evidence": [], "score": 3}})
+
+    assert [vote.value for vote in votes_from(filled, ())] == [3]
+    assert list(unchecked_shape(shape).model_fields) == [name]

@@ -126,6 +126,19 @@ def test_a_model_that_cannot_be_reached_says_why_and_never_the_key(
     assert KEY not in str(caught.value)
 
 
+def test_a_refused_key_ends_a_run_as_with_any_client(rubric: Rubric, case: Case, component: Any) -> None:
+    async def heard(url: str) -> None:
+        court, jury = Court(), seated(component(url))
+        try:
+            ready(jury, court, rubric)
+            await hear(case, rubric, jury, court)
+        finally:
+            await court.close()
+
+    with ProviderServer(jury_of({"a": Fault(401)})) as server, pytest.raises(ModelUnreachable):
+        asyncio.run(heard(server.url))
+
+
 def test_an_answer_that_does_not_fit_is_sent_back_once(rubric: Rubric, case: Case, component: Any) -> None:
     with ProviderServer(jury_of({"a": ["a solid four", BALLOT]})) as server:
         verdict = deliberate_sync(case, rubric, seated(component(server.url)))
