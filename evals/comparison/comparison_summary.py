@@ -12,7 +12,7 @@ from ...rubrics.errors import count_words
 from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import CONSTANT, TIE
 from ..report.charts import forest_figure
-from ..report.drawing import Figure
+from ..report.drawing import Figure, amount
 from ..report.section import Section
 from ..report.terminal import estimate_words
 from ..statistics.estimate import Estimate
@@ -82,8 +82,8 @@ def comparison_first_page(comparison: Comparison, rest: str) -> Section:
                 "mean abs error": estimate_words(attributes[OVERALL]["mae"]) if attributes[OVERALL]["mae"].defined else "",
                 "ICC(3,k)": estimate_words(attributes[OVERALL]["icc3k"]) if attributes[OVERALL]["icc3k"].defined else "",
                 f"deliberation, by {OBJECTIVES['credit'].words}": effects.get(arm, ""),
-                f"{unit} per case": "" if spent is None else f"{spent[unit] / spent['cases']:.4g}",
-                "seconds": "" if spent is None else f"{spent['seconds_per_case']:.2g}",
+                f"{unit} per case": "" if spent is None else amount(spent[unit] / spent["cases"]),
+                "seconds": "" if spent is None else amount(spent["seconds_per_case"], 2),
             }
         )  # fmt: skip
     said = _answer_sentences(comparison)

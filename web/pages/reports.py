@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from ...evals.report.drawing import chance
+from ...evals.report.drawing import amount, chance
 from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...evals.report.section import TableText
 from ...evals.studies.study_tables import CHAPTERS, table_description, trial_rows
@@ -173,7 +173,7 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return amount(value, 3)
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
     return str(value)

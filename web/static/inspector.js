@@ -152,6 +152,17 @@ const written = {
   CSV: (heads, rows) => [heads, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n",
   JSON: (heads, rows) => JSON.stringify(rows.map((row) => Object.fromEntries(row.map((word, at) => [heads[at], word]))), null, 1),
 };
+// A file's name: the page, the heading that the table stands under, and a number where it is not the first there.
+function fileName(table) {
+  const page = document.title.split(" · ")[0];
+  const under = (one) => {
+    const heads = all("h2, h3, h4").filter((head) => head.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return heads.length ? words(heads.at(-1)) : "";
+  };
+  const alike = all("main table:has(thead)").filter((one) => under(one) === under(table));
+  const number = alike.indexOf(table) + 1;
+  return [page, under(table), number > 1 ? number : ""].filter(Boolean).join(" - ").replace(/[^\p{L}\p{N} ._()-]+/gu, "_").slice(0, 150);
+}
 function download(table, form) {
   const named = all("thead th", table).map((head, at) => words(head).replace(/ [↑↓]$/, "") || `column ${at + 1}`);
   // Two columns of one name would be one in JSON: a name that comes again is numbered.
@@ -164,7 +175,7 @@ function download(table, form) {
   const rows = all("tbody tr", table).map((row) => Array.from(row.cells, words));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([written[form](heads, rows)], { type: form === "CSV" ? "text/csv" : "application/json" }));
-  link.download = `${document.title.split(" · ")[0]}.${form.toLowerCase()}`;
+  link.download = `${fileName(table)}.${form.toLowerCase()}`;
   link.click();
   URL.revokeObjectURL(link.href);
 }

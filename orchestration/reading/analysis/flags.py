@@ -77,6 +77,33 @@ def flags_across_arms(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict
     return tuple(sorted(found, key=lambda flag: -flag.weight))
 
 
+_RECURRING = ("unsupported-evidence", "conformity", "moved-towards", "abstention", "usage-implausible")
+"""Kinds of flags that one juror may earn in any round."""
+
+
+def distinct_flags(found: Iterable[Flag], rounds: int) -> tuple[Flag, ...]:
+    """Each flag once, with the rounds in its text where the deliberation had several: as heavy as the heaviest of those alike, and with the entries of all."""
+    alike: dict[tuple[str, str, str], list[Flag]] = {}
+    for flag in found:
+        alike.setdefault((flag.kind, flag.attribute, flag.text), []).append(flag)
+    merged = []
+    for flags_alike in alike.values():
+        first = flags_alike[0]
+        seen_in = sorted({flag.round for flag in flags_alike})
+        where = ""
+        if rounds > 1 and first.kind in _RECURRING:
+            *before, last = map(str, seen_in)
+            where = f" (rounds {', '.join(before)} and {last})" if before else f" (round {last})"
+        merged.append(
+            first._replace(
+                weight=max(flag.weight for flag in flags_alike),
+                entries=tuple(dict.fromkeys(entry for flag in flags_alike for entry in flag.entries)),
+                text=f"{first.text}{where}",
+            )
+        )
+    return tuple(sorted(merged, key=lambda flag: -flag.weight))
+
+
 def contradictions(
     agreements: Sequence[InstantAgreement], other: str, found: Mapping[str, Value]
 ) -> tuple[Flag, ...]:
