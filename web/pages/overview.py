@@ -149,7 +149,7 @@ def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
     common = [kind for kind in KINDS if counts.get(kind, 0) and kind not in rare]
     return fragment(
         element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in rare]) if rare else None,
-        element("details", {"class": "folded"}, element("summary", None, f"{count_words(len(common), 'kind')} of flags that at least half of the cases have"),
+        element("details", {"class": "folded"}, element("summary", None, f"{count_words(len(common), 'kind')} of flag that at least half of the cases have"),
                 element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in common])) if common else None,
     )  # fmt: skip
 

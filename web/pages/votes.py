@@ -94,7 +94,14 @@ class Revisions:
             "div",
             {"class": "revision"},
             None if controls is None else _dots(controls),
-            commands if self._run else None,
+            element(
+                "details",
+                None,
+                element("summary", {"class": "quiet"}, "commands that ask this juror again"),
+                commands,
+            )
+            if self._run
+            else None,
         )
 
     def _command(self, child: str, *options: str) -> Html:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from ....rubrics.ballot import fold_quote
-from ....rubrics.errors import count_words
+from ....rubrics.errors import count_words, listed_words
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value, value_words
 from ...transcript import Decided, Transcript
@@ -92,8 +92,7 @@ def distinct_flags(found: Iterable[Flag], rounds: int) -> tuple[Flag, ...]:
         seen_in = sorted({flag.round for flag in flags_alike})
         where = ""
         if rounds > 1 and first.kind in _RECURRING:
-            *before, last = map(str, seen_in)
-            where = f" (rounds {', '.join(before)} and {last})" if before else f" (round {last})"
+            where = f" (round{'' if len(seen_in) == 1 else 's'} {listed_words(seen_in)})"
         merged.append(
             first._replace(
                 weight=max(flag.weight for flag in flags_alike),
@@ -357,7 +356,7 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
             yield Flag("conformity", 2, *where, text)
         else:
             by = "with new evidence" if owed[0].grounds else "without new evidence"
-            towards = " and ".join(sources)
+            towards = listed_words(sources)
             read = f"moved towards {towards} after reading {'it' if len(sources) == 1 else 'them'}"
             yield Flag("moved-towards", 1, *where, f"{move.juror} {read}: {before} to {after}, {by}")
 
@@ -366,8 +365,8 @@ def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
     rounds, pair = verdict.transcript.rounds, verdict.transcript.compares
     for over in overrulings(verdict):
         weight = 3 if over.against_majority else 2 if over.unheard else 1
-        who = "the majority" if over.against_majority else " and ".join(over.jurors)
-        unheard = f" and did not address {' and '.join(over.unheard)}" if over.unheard else ""
+        who = "the majority" if over.against_majority else listed_words(over.jurors)
+        unheard = f" and did not address {listed_words(over.unheard)}" if over.unheard else ""
         yield Flag(
             "overruled",
             weight,
