@@ -19,13 +19,14 @@ from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
 from ..rubrics.errors import VenireError
 from .deliberation_reader import DeliberationRecord, NotThere, last_shown
+from .loopback import guarded_app, static_handlers
 from .pages.comparison import comparison_view
 from .pages.frame import Page, heading, inspector_page, quiet
 from .pages.reports import scrolling_table
 from .reports import suite_folder
 from .scales import score_words
 from .search import CaseSearch
-from .server import Inspector, guarded_app, static_handlers
+from .server import Inspector
 
 MOST = 500
 """Cases that are listed of two runs, those furthest apart first."""

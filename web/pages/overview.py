@@ -13,6 +13,7 @@ from ...orchestration.record import Arm
 from ...rubrics.errors import count_words
 from ..charts import bar_figure, flows_figure, leanings_figure, spread_figure
 from ..people import Difference
+from ..scales import score_words
 from ..search import CaseSearch, Row
 from .frame import KINDS, Reach, badge, heading, quiet
 from .people import differences_section, scores_section
@@ -136,7 +137,7 @@ def _looks(looks: Sequence[Row], reach: Reach) -> Html:
 
 def _value(row: Row, attribute: str) -> str:
     outcome = row.outcomes.get(attribute)
-    return f" {outcome[1]:g}" if outcome and isinstance(outcome[1], int | float) else ""
+    return f" {score_words(outcome[1])}" if outcome and isinstance(outcome[1], int | float) else ""
 
 
 def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:

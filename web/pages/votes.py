@@ -85,6 +85,8 @@ class Revisions:
         if step.purpose != "revision":
             return None
         controls = self._controls.get((self._verdict.arm, step.entry, attribute))
+        if controls is None and self._run is None:
+            return None
         towards = self._towards.get((step.entry, attribute))
         commands = [] if controls else [self._command("controls", "--controls", "--draws", "10")]
         if towards or not commands:
