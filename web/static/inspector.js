@@ -123,6 +123,9 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .pane")) return;
   if (help?.open && event.key !== "?") return;
+  // In what scrolls sideways the arrows scroll.
+  const region = event.target.closest("[tabindex]:is(.wide, .figure)");
+  if (event.key.startsWith("Arrow") && region && region.scrollWidth > region.clientWidth) return;
   const act = keys[event.key] ?? (/^[a-z]$/.test(event.key) && (() => go(`[data-key=${event.key}]`)));
   if (act) { event.preventDefault(); act(); }
 });
@@ -140,6 +143,16 @@ for (const graph of all("div.graph")) {
     if (moved) graph.scrollTo(from.x - event.clientX, from.y - event.clientY);
   });
   addEventListener("pointerup", () => { from = null; });
+  // The node under the mouse or the keyboard: its edges stay, the others fade.
+  const lit = (event) => {
+    const name = event.target.closest("[data-node]")?.dataset.node;
+    graph.classList.toggle("lighting", Boolean(name));
+    for (const edge of all("path.edge", graph)) edge.classList.toggle("lit", [edge.dataset.from, edge.dataset.to].includes(name));
+  };
+  graph.addEventListener("pointerover", lit);
+  graph.addEventListener("focusin", lit);
+  graph.addEventListener("pointerleave", () => graph.classList.remove("lighting"));
+  graph.addEventListener("focusout", () => graph.classList.remove("lighting"));
   graph.addEventListener("dragstart", (event) => event.preventDefault());
   graph.addEventListener("click", (event) => { if (moved) event.preventDefault(); }, true);
 }
