@@ -247,7 +247,7 @@ class Finder:
             (json.dumps(list(cases)), DERIVED, *self._arms),
         )
 
-    def verdicts(self, arm: str) -> Iterator[tuple[str, str, str, Value | None]]:
+    def verdicts(self, arm: int) -> Iterator[tuple[str, str, str, Value | None]]:
         """Case, attribute, status and value of every verdict of an arm, what is derived not among them."""
         for case, attribute, status, value in self._connection.execute(
             "SELECT d.case_id, o.attribute, o.status, o.value FROM deliberations d JOIN outcomes o USING (number) "

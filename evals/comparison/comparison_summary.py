@@ -82,8 +82,8 @@ def comparison_first_page(comparison: Comparison, rest: str) -> Section:
                 "mean abs error": estimate_words(attributes[OVERALL]["mae"]) if attributes[OVERALL]["mae"].defined else "",
                 "ICC(3,k)": estimate_words(attributes[OVERALL]["icc3k"]) if attributes[OVERALL]["icc3k"].defined else "",
                 f"deliberation, by {OBJECTIVES['credit'].words}": effects.get(arm, ""),
-                f"{unit} per case": "" if spent is None else amount(spent[unit] / spent["cases"]),
-                "seconds": "" if spent is None else amount(spent["seconds_per_case"], 2),
+                f"{unit} per case": "" if spent is None else amount(float(spent[unit] / spent["cases"])),
+                "seconds": "" if spent is None else amount(float(spent["seconds_per_case"]), 2),
             }
         )  # fmt: skip
     said = _answer_sentences(comparison)
@@ -159,7 +159,7 @@ def _cost(comparison: Comparison) -> str:
     said = []
     for row in comparison.costs.to_dict("records"):
         price = "at an unknown price" if math.isnan(row["usd"]) else f"${row['usd_per_case']:.4f} per case"
-        said.append(f"{row['arm']}: {price}, {row['seconds_per_case']:.1f} seconds per case")
+        said.append(f"{row['arm']}: {price}, {amount(row['seconds_per_case'], 2)} seconds per case")
     return "; ".join(said) + "."
 
 

@@ -84,6 +84,12 @@ def test_the_graph_is_walked_by_keyboard_and_mouse(browser: Any, served: Inspect
         lit = page.locator("path.edge.lit").evaluate_all("x => x.map(e => [e.dataset.from, e.dataset.to])")
         assert lit and all(focused in ends for ends in lit)
         assert len(lit) < page.locator("path.edge").count()
+        box = graph.bounding_box()
+        page.mouse.move(box["x"] + 250, box["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 150, box["y"] + 60)
+        page.mouse.up()
+        assert page.evaluate("getSelection().toString()") == ""
         last = nodes.last
         last.focus()
         box, frame = last.bounding_box(), graph.bounding_box()

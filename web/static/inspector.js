@@ -154,7 +154,7 @@ for (const graph of all("div.graph")) {
   graph.addEventListener("pointerleave", () => graph.classList.remove("lighting"));
   graph.addEventListener("focusout", () => graph.classList.remove("lighting"));
   graph.addEventListener("dragstart", (event) => event.preventDefault());
-  graph.addEventListener("click", (event) => { if (moved) event.preventDefault(); }, true);
+  graph.addEventListener("click", (event) => { if (moved && event.detail) event.preventDefault(); }, true); // A key's click has no detail.
 }
 
 // The table one sees, to take along: what its cells show, as CSV or JSON.
