@@ -237,8 +237,10 @@ def _height(lane: int, place: float) -> float:
 
 
 def _pill(kind: str, place: Place, radius: float, words: str) -> Html:
-    """A dot, as wide as its words."""
-    half = radius + (max(0, 2.4 * len(words) - 4) if len(words) > 2 else 0)
+    """A dot; as wide as its words where they are longer than two letters."""
+    if len(words) <= 2:
+        return element("circle", {"class": kind, "cx": place.x, "cy": place.y, "r": radius})
+    half = radius + max(0, 2.4 * len(words) - 4)
     return element(
         "rect",
         {"class": kind, "x": round(place.x - half, 1), "y": place.y - radius, "width": round(2 * half, 1), "height": 2 * radius, "rx": radius},

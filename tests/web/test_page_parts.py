@@ -546,7 +546,7 @@ def test_a_runs_headline_is_its_scores_or_why_there_are_none(
     )
     store = SimpleNamespace(arms=lambda: [arm])
     inspector: Any = SimpleNamespace(study=report, board=report, store=store, index=index)
-    assert folder.headline(inspector) == words
+    assert folder.headline(inspector) == [words]
 
 
 def test_of_a_pair_every_text_is_a_region_of_its_own_name() -> None:
