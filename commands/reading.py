@@ -163,8 +163,8 @@ def inspect(
     from ..evals.transcripts.alignment import read_alignment
     from ..rubrics.ratings import read_ratings
     from ..web.folder import FolderInspector, runs_in
+    from ..web.loopback import serve_until_interrupted
     from ..web.server import inspect as show_in_browser
-    from ..web.server import serve_until_interrupted
 
     if isinstance(run, Path) and runs_in(run):
         if human or alignments or controls:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 
 
 class VenireError(Exception):
@@ -38,6 +39,12 @@ class MissingExtra(VenireError):
 def count_words(number: int, noun: str) -> str:
     """How many of what, with the right plural: "1 case", "2 cases"."""
     return f"{number} {noun if number == 1 else noun + 's'}"
+
+
+def listed_words(words: Iterable[object]) -> str:
+    """The words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    *before, last = map(str, words)
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def files_remedy(otherwise: str, error: OSError | None = None) -> str:

@@ -17,18 +17,22 @@ from ..orchestration.reading.scores import ScoreSummary
 from ..orchestration.reading.show import judges_words, prompts_words
 from ..orchestration.record import Arm
 from ..orchestration.record.store import run_exists
-from ..rubrics.errors import VenireError
+from ..rubrics.errors import VenireError, count_words
+from ..rubrics.scale import Value
 from .deliberation_reader import DeliberationRecord, NotThere, last_shown
+from .loopback import guarded_app, static_handlers
 from .pages.comparison import comparison_view
 from .pages.frame import Page, heading, inspector_page, quiet
 from .pages.reports import scrolling_table
 from .reports import suite_folder
 from .scales import score_words
 from .search import CaseSearch
-from .server import Inspector, guarded_app, static_handlers
+from .server import Inspector
 
 MOST = 500
 """Cases that are listed of two runs, those furthest apart first."""
+LINES, LINE = 4, 300
+"""Lines of a headline, and letters of a line."""
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -66,12 +70,11 @@ class Side(NamedTuple):
         words = judges_words(self.arm, self.inspector.index.versions().get(self.arm.id, {}))
         return element("p", {"class": "quiet"}, f"{self} was judged by {words}")
 
-    def scores(self) -> dict[str, dict[str, float]]:
-        """By case and attribute the scores that it reached, as far as they are read."""
-        found: dict[str, dict[str, float]] = {}
-        for case, arm, attribute, score in self.inspector.finder().scores(self.inspector.store.case_ids()):
-            if arm == self.arm.name:
-                found.setdefault(case, {})[attribute] = score
+    def verdicts(self) -> dict[str, dict[str, Value]]:
+        """By case and attribute what it reached, or in a word that it reached nothing, as far as they are read."""
+        found: dict[str, dict[str, Value]] = {}
+        for case, attribute, status, value in self.inspector.finder().verdicts(self.arm.id):
+            found.setdefault(case, {})[attribute] = status if value is None else value
         return found
 
     def read(self, case: str) -> DeliberationRecord:
@@ -159,14 +162,12 @@ class FolderInspector:
         models = [*inspector.models(), *([prompts_words(arms)] if arms else [])]
         return [
             element("a", {"href": f"./{number}/"}, shorten(self._names[number], 60)),
-            element("span", {"class": "number"}, f"{datetime.fromtimestamp(written):%Y-%m-%d %H:%M}")
-            if written
-            else "–",
+            element("time", None, f"{datetime.fromtimestamp(written):%Y-%m-%d %H:%M}") if written else "–",
             element("ul", None, [element("li", None, model) for model in models]),
             shorten(", ".join(arm.name for arm in arms), 80),
             f"{len(store.case_ids()):,}",
             store.cost().price,
-            shorten(headline(inspector), 200),
+            _lines(headline(inspector)),
         ]
 
     def _sides(self) -> dict[str, Side]:
@@ -217,23 +218,23 @@ class FolderInspector:
         return self._page(case, "compare", main)
 
     def _both(self, one: Side, two: Side) -> Sequence[Child]:
-        before, after = one.scores(), two.scores()
+        before, after = one.verdicts(), two.verdicts()
         apart = {
-            case: {name: after[case][name] - score for name, score in before[case].items() if name in after[case]}
+            case: {name: _apart(score, after[case][name]) for name, score in before[case].items() if name in after[case]}
             for case in before
             if case in after
         }  # fmt: skip
-        furthest = sorted(apart, key=lambda case: (-max(map(abs, apart[case].values()), default=0.0), case))
-        scores = [each for case in apart.values() for each in case.values()]
-        same = scores.count(0.0)
-        told = f"{len(apart):,} {'case was' if len(apart) == 1 else 'cases were'} scored in both runs; {same:,} of {len(scores):,} scores are the same"
+        furthest = sorted(apart, key=lambda case: (-max(apart[case].values(), default=0.0), case))
+        distances = [each for case in apart.values() for each in case.values()]
+        told = f"{count_words(len(apart), 'case')} judged in both runs; {distances.count(0.0):,} of {len(distances):,} verdicts are the same"
+        pair = one.arm.rubric.compares
         rows = [
             [
                 element("a", {"href": _address(one, two, id=case)}, shorten(case, 60)),
                 ", ".join(
-                    f"{name} {score_words(before[case][name])} and {score_words(after[case][name])}"
-                    for name, difference in apart[case].items()
-                    if difference
+                    f"{name} {score_words(before[case][name], pair=pair)} and {score_words(after[case][name], pair=pair)}"
+                    for name, distance in apart[case].items()
+                    if distance
                 )
                 or "the same",
             ]
@@ -245,7 +246,7 @@ class FolderInspector:
             one.judged_by(),
             two.judged_by(),
             element("p", {"class": "quiet"}, told),
-            scrolling_table("Side by side", ("case", "scores that differ"), rows),
+            scrolling_table("Side by side", ("case", "verdicts that differ"), rows),
             quiet(f"only the {MOST} cases that differ most are listed") if len(apart) > MOST else None,
         )
 
@@ -254,11 +255,18 @@ class FolderInspector:
         return web.Response(text=text, content_type="text/html")
 
 
-def headline(inspector: Inspector) -> str:
-    """What a run found, in a line: a report's first sentence, or each arm's mean scores as far as they are read."""
+def _apart(before: Value, after: Value) -> float:
+    """How far two verdicts are apart; 1 where either is no number, and they are not the same."""
+    if isinstance(before, str) or isinstance(after, str):
+        return float(before != after)
+    return abs(after - before)
+
+
+def headline(inspector: Inspector) -> list[str]:
+    """What a run found, in lines: a report's first sentence, or each arm's mean scores as far as they are read."""
     study, board = inspector.study.document() or {}, inspector.board.document() or {}
     if said := [*study.get("advice", ()), *board.get("sentences", ())]:
-        return str(said[0])
+        return [str(said[0])]
     arms = inspector.store.arms()
     counts = inspector.index.score_counts(arms)
     lines = []
@@ -266,12 +274,21 @@ def headline(inspector: Inspector) -> str:
         found = [_result(each, arm) for each in counts.summaries(arm) if each.n]
         lines += [f"{arm.name}: {', '.join(found)}"] if found else []
     if lines:
-        return "; ".join(lines)
+        return lines
     scored, _ = inspector.index.read_to
     last = last_shown(inspector.store)
     if not last:
-        return "no case has been judged yet"
-    return "no verdict was reached" if scored >= last else "no scores have been loaded yet"
+        return ["no case has been judged yet"]
+    return ["no verdict was reached" if scored >= last else "no scores have been loaded yet"]
+
+
+def _lines(lines: Sequence[str]) -> Html:
+    """The first lines as a list, each as far as its last whole figure that fits."""
+    fitting = [
+        line if len(line) <= LINE else f"{line[:LINE].rpartition(', ')[0]}, …" for line in lines[:LINES]
+    ]
+    more = [f"and {len(lines) - LINES} more"] if len(lines) > LINES else []
+    return element("ul", None, [element("li", None, line) for line in (*fitting, *more)])
 
 
 def _result(summary: ScoreSummary, arm: Arm) -> str:

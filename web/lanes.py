@@ -123,12 +123,10 @@ class Lanes:
             for value, place in axis.ticks:
                 y = _height(lane, place)
                 parts.append(_line("tick", _GUTTER - 4, y, end - 6, y))
-                if place in (0.0, 1.0) or (self._rubric.compares and value == 0):
-                    parts.append(
-                        _text(
-                            _GUTTER - 12, y + 3.5, score_words(value, pair=self._rubric.compares)[:3], "scale"
-                        )
-                    )
+                words = score_words(value, pair=self._rubric.compares)
+                # A longer word has no room here, and stands in the dots.
+                if len(words) <= 3 and (place in (0.0, 1.0) or (self._rubric.compares and value == 0)):
+                    parts.append(_text(_GUTTER - 12, y + 3.5, words, "scale"))
         parts.append(_line("edge", end + 4, _TOP, end + 4, _TOP + len(by_juror) * _LANE))
         return element("g", {"aria-hidden": "true"}, parts)
 
@@ -197,11 +195,16 @@ class Lanes:
             f", {missing} not in the case" if missing else ""
         )
         name = f"{place.juror}, round {place.step.round}, {attribute} {score_words(vote.value, pair=self._rubric.compares)}{quotes}"
-        written = score_words(vote.value, pair=self._rubric.compares)[:3]
+        written = clip(score_words(vote.value, pair=self._rubric.compares), 14)
         shape = (
-            element("circle", {"class": "halo", "cx": place.x, "cy": place.y, "r": _DOT + 4}),
-            element("circle", {"class": "body", "cx": place.x, "cy": place.y, "r": _DOT}),
-            _text(place.x, place.y + 3.5, written, "value long" if len(written) > 2 else "value"),
+            _pill("halo", place, _DOT + 4, written),
+            _pill("body", place, _DOT, written),
+            _text(
+                place.x,
+                place.y + (3 if len(written) > 2 else 3.5),
+                written,
+                "value long" if len(written) > 2 else "value",
+            ),
         )
         target = vote_id(place.step.entry, attribute, self._prefix)
         return element(
@@ -223,14 +226,25 @@ class Lanes:
         return element(
             "g",
             {"class": f"verdict {outcome.status}"},
-            _text(x, y + 4, word[:6], "final"),
-            _text(x, y + 22, outcome.method[:11], "method") if reached else None,
+            _text(x, y + 4, clip(word, 11), "final long" if len(word) > 6 else "final"),
+            _text(x, y + 22, clip(outcome.method, 13), "method") if reached else None,
         )
 
 
 def _height(lane: int, place: float) -> float:
     span = _LANE - 2 * _INSET
     return round(_TOP + lane * _LANE + _INSET + (1 - place) * span, 1)
+
+
+def _pill(kind: str, place: Place, radius: float, words: str) -> Html:
+    """A dot; as wide as its words where they are longer than two letters."""
+    if len(words) <= 2:
+        return element("circle", {"class": kind, "cx": place.x, "cy": place.y, "r": radius})
+    half = radius + max(0, 2.4 * len(words) - 4)
+    return element(
+        "rect",
+        {"class": kind, "x": round(place.x - half, 1), "y": place.y - radius, "width": round(2 * half, 1), "height": 2 * radius, "rx": radius},
+    )  # fmt: skip
 
 
 def _text(x: float, y: float, words: str, kind: str) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..evals.report.drawing import amount
 from ..rubrics.rubric import Rubric
 from ..rubrics.scale import NOT_APPLICABLE, Value, value_words
 
@@ -16,7 +17,7 @@ def score_words(value: Value | None, *, pair: bool = False) -> str:
         return "n/a"
     if pair:
         return value_words(value, pair=True)
-    return value if isinstance(value, str) else f"{value:.3g}"
+    return value if isinstance(value, str) else amount(value, 3)
 
 
 @dataclass(frozen=True, slots=True)

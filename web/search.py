@@ -247,6 +247,15 @@ class Finder:
             (json.dumps(list(cases)), DERIVED, *self._arms),
         )
 
+    def verdicts(self, arm: int) -> Iterator[tuple[str, str, str, Value | None]]:
+        """Case, attribute, status and value of every verdict of an arm, what is derived not among them."""
+        for case, attribute, status, value in self._connection.execute(
+            "SELECT d.case_id, o.attribute, o.status, o.value FROM deliberations d JOIN outcomes o USING (number) "
+            "WHERE d.arm = ? AND o.method != ? ORDER BY d.number",
+            (arm, DERIVED),
+        ):
+            yield case, attribute, status, None if value is None else json.loads(value)
+
 
 def _sort(name: str) -> str:
     return name[:120] if name in SORTS or name.startswith(SCORED) else "look"

@@ -1,23 +1,19 @@
-"""The inspector's server: loopback only, read-only, for whoever holds the token."""
+"""The inspector of a run: its pages, and the addresses they answer at."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import secrets
-import webbrowser
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from aiohttp import web
 
 from ..agents.desk import seated_people
 from ..evals import suites
-from ..evals.report.markup import PAGE_HEADERS, Child, Html, document, element, fragment
+from ..evals.report.markup import Child, Html, element, fragment
 from ..evals.transcripts.alignment import Alignment
 from ..orchestration.reading.analysis import Flag
 from ..orchestration.reading.show import judges_line, models_of, prompts_words
@@ -29,10 +25,11 @@ from .deliberation_reader import DeliberationReader, DeliberationRecord, NotTher
 from .figures import SYSTEMS, FiguresWorker, Keep, KeptFigure, keep_systems, kept_figure
 from .index import Index
 from .index_writer import open_index
+from .loopback import Handler, guarded_app, serve_until_interrupted, static_handlers
 from .pages.cases import FilterValues, cases_view
 from .pages.comparison import comparison_view, replay_section
 from .pages.deliberation import arm_choice, copy_buttons, deliberation_view, neighbours, side_by_side
-from .pages.frame import Page, Reach, inspector_page, look_links, quiet
+from .pages.frame import Page, Reach, inspector_page, quiet
 from .pages.overview import overview
 from .pages.people import SHOWN, people_search, people_view
 from .pages.proceedings import progress_section, progress_view
@@ -50,15 +47,10 @@ from .people import KeptDifferences, People, keep_differences, people_of_run
 from .reports import ReportReader, record_of, study_report, suite_folder, suite_report
 from .search import CaseSearch, Finder
 
-HOST = "127.0.0.1"
-STATIC = Path(__file__).parent / "static"
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 SOUGHT = 1_000
 """Deliberations in progress among which a case is looked for."""
 GOING = 12
 """Deliberations in progress that the overview names."""
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Inspector:
@@ -257,8 +249,9 @@ class Inspector:
         way = fragment(
             neighbours(search, before, after),
             arm_choice(search, case, arm, arms),
-            copy_buttons(self.store.name, read.verdict, self.store.case(case)),
-            redaction_note(self.store),
+            copy_buttons(
+                self.store.name, read.verdict, None if self.store.redacted else self.store.case(case)
+            ),
         )
         rated = None if self.people is None else self.people.of(case)
         pair = beside_parent(self.store, read.verdict)
@@ -314,7 +307,7 @@ class Inspector:
             mine = next((each for each in self.reader.arms() if each.id == going.arm), None)
             if going.case == case and mine is not None and arm in (None, mine.name):
                 words = self.store.case(case, going.fingerprint)
-                main = progress_view(going, mine, words, redaction_note(self.store))
+                main = progress_view(going, mine, words)
                 return self._page(case, "progress", search, main)
         return None
 
@@ -343,7 +336,6 @@ class Inspector:
             f"{case}: graph",
             "graph",
             search,
-            redaction_note(self.store),
             graph_view(search, read.verdict, judges_line(read.arm, read.verdict.transcript)),
         )
 
@@ -466,47 +458,10 @@ class Inspector:
         models, arms = self.models(), self.store.arms()
         judges = f"{verb} by {'; '.join(models)} · {prompts_words(arms)}" if models else ""
         news = (None, None) if self._still else (search, self._reach())
-        text = inspector_page(title, self._name, judges, here, *news, pages, *main)
+        text = inspector_page(
+            title, self._name, judges, here, *news, pages, redaction_note(self.store), *main
+        )
         return web.Response(text=text, content_type="text/html")
-
-
-def guarded_app(token: str) -> web.Application:
-    """An application that refuses a wrong host, method or token, and puts the security headers on every answer."""
-
-    @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        host, _, port = request.host.rpartition(":")
-        if host not in (HOST, "localhost", "[::1]") or port != str(_port(request)):
-            return _refusal(403, "This inspector answers only at the address it printed.")
-        if request.method not in ("GET", "HEAD"):
-            return _refusal(405, "The inspector is read-only.", {"Allow": "GET, HEAD"})
-        given = request.path.partition("/")[2].partition("/")[0]
-        if not hmac.compare_digest(given.encode(), token.encode()):
-            return _refusal(403, "Open the whole address that venire inspect printed: it holds a token.")
-        try:
-            response = await handler(request)
-        except web.HTTPException as refusal:
-            return _refusal(refusal.status, refusal.reason, root=_root(request))
-        except NotThere as gone:
-            return _refusal(404, str(gone), root=_root(request))
-        response.headers.update(PAGE_HEADERS)
-        return response
-
-    return web.Application(middlewares=[guard])
-
-
-def static_handlers() -> dict[str, Handler]:
-    """By path, what gives out the style sheet, the script and the mark: read once, so that no request names a path on the disk."""
-
-    def giving(path: Path) -> Handler:
-        content = path.read_bytes()
-
-        async def give(request: web.Request) -> web.Response:
-            return web.Response(body=content, content_type=_TYPES[path.suffix], charset="utf-8")
-
-        return give
-
-    return {f"static/{path.name}": giving(path) for path in STATIC.iterdir()}
 
 
 def redaction_note(store: Store) -> Html | None:
@@ -536,65 +491,6 @@ def _figure_handler(report: ReportReader) -> Handler:
     return figure
 
 
-def _port(request: web.Request) -> int | None:
-    address = request.transport.get_extra_info("sockname") if request.transport else None
-    return address[1] if address else None
-
-
-def _root(request: web.Request) -> str:
-    """The address of the first page, from where the request is."""
-    return "./" + "../" * (request.path.count("/") - 2)
-
-
-def _refusal(
-    status: int, words: str, headers: dict[str, str] | None = None, *, root: str = ""
-) -> web.Response:
-    """A page that says why there is no other; `root` is the first page's address for whoever holds the token."""
-    head = element(
-        "head",
-        None,
-        element("meta", {"charset": "utf-8"}),
-        element("title", None, f"{status} · venire"),
-        look_links(f"{root}static/") if root else None,
-    )
-    back = element("p", None, element("a", {"href": root}, "to the first page")) if root else None
-    main = element(
-        "main", {"class": "refusal"}, element("h1", None, str(status)), element("p", None, words), back
-    )
-    return web.Response(
-        status=status,
-        text=document(head, element("body", None, main), theme="auto"),
-        content_type="text/html",
-        headers={**PAGE_HEADERS, **(headers or {})},
-    )
-
-
-class Served(Protocol):
-    """What can be shown in the browser: a run, or a folder of runs."""
-
-    token: str
-
-    def app(self) -> web.Application: ...
-
-    def start(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-async def serve_inspector(inspector: Served, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on loopback until cancelled; `ready` is told the address, token included."""
-    runner = web.AppRunner(inspector.app(), access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, HOST, port)
-        await site.start()
-        inspector.start()
-        ready(f"http://{HOST}:{runner.addresses[0][1]}/{inspector.token}/")
-        await asyncio.Event().wait()
-    finally:
-        await runner.cleanup()
-
-
 def inspect(
     run: Location,
     *,
@@ -617,24 +513,3 @@ def inspect(
     controls = controls or controls_beside(record_of(run))
     inspector = Inspector(run, people=people, talks=talks, controls=controls)
     serve_until_interrupted(inspector, inspector.run, port=port, opened=opened, say=say)
-
-
-def serve_until_interrupted(
-    inspector: Served, name: str, *, port: int, opened: bool, say: Callable[[str], None]
-) -> None:
-    """Serve until Ctrl-C; `opened`: in the browser at once."""
-    # networkx takes longer to import than a page may take to make: nobody waits for it on the first graph.
-    import_module(".pages.graph", __package__)
-
-    def ready(address: str) -> None:
-        say(f"inspecting {name} at {address}")
-        say("press Ctrl-C to stop")
-        if opened:
-            webbrowser.open(address)
-
-    try:
-        asyncio.run(serve_inspector(inspector, port, ready))
-    except KeyboardInterrupt:
-        say("stopped")
-    finally:
-        inspector.close()

@@ -20,8 +20,9 @@ from ..orchestration.record import Location, Store
 from ..orchestration.record.private_files import open_private
 from ..rubrics.errors import VenireError
 from .deliberation_reader import DeliberationReader, run_name
+from .loopback import STATIC, serve_inspector
 from .pages.deliberation import deliberation_view
-from .server import STATIC, Inspector, redaction_note, serve_inspector
+from .server import Inspector, redaction_note
 
 _MOST = 200
 """More deliberations than this make a page that no browser shows with ease."""

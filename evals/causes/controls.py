@@ -295,7 +295,7 @@ class ControlsReport(NamedTuple):
     def notes(self) -> list[str]:
         """Why a share is not known, how far reasons could be told from scores, and what was left out."""
         told = list(dict.fromkeys(e.note for g in self.groups for e in g.shares.values() if e.note))
-        if not np.isnan(self.given_away):
+        if self.given_away > 0:
             told.append(
                 f"{self.given_away:.0%} of the reasons shown state the juror's score; in these, conformity and persuasion cannot be separated"
             )

@@ -12,7 +12,7 @@ from ...rubrics.errors import count_words
 from ..ratings.pooling import OVERALL
 from ..ratings.score_tables import CONSTANT, TIE
 from ..report.charts import forest_figure
-from ..report.drawing import Figure
+from ..report.drawing import Figure, amount
 from ..report.section import Section
 from ..report.terminal import estimate_words
 from ..statistics.estimate import Estimate
@@ -68,13 +68,13 @@ def _question(comparison: Comparison) -> str:
 def comparison_first_page(comparison: Comparison, rest: str) -> Section:
     """The question, the answer in three sentences, one row an arm, what is uncertain, and where the rest is."""
     effects = effect_cells(section := deliberation_of(comparison))
-    costs = comparison.costs.set_index("arm") if len(comparison.costs) else comparison.costs
+    costs: dict[str, Any] = {str(row["arm"]): row for row in comparison.costs.to_dict("records")}
     unit = charged_unit(comparison.costs) if len(comparison.costs) else "calls"
     rows = []
     for arm, attributes in comparison.agreement.items():
         if comparison.kinds[arm] == "text overlap":
             continue
-        spent = costs.loc[arm] if arm in costs.index else None
+        spent = costs.get(arm)
         rows.append(
             {
                 "arm": arm,
@@ -82,8 +82,8 @@ def comparison_first_page(comparison: Comparison, rest: str) -> Section:
                 "mean abs error": estimate_words(attributes[OVERALL]["mae"]) if attributes[OVERALL]["mae"].defined else "",
                 "ICC(3,k)": estimate_words(attributes[OVERALL]["icc3k"]) if attributes[OVERALL]["icc3k"].defined else "",
                 f"deliberation, by {OBJECTIVES['credit'].words}": effects.get(arm, ""),
-                f"{unit} per case": "" if spent is None else f"{spent[unit] / spent['cases']:.4g}",
-                "seconds": "" if spent is None else f"{spent['seconds_per_case']:.2g}",
+                f"{unit} per case": "" if spent is None else amount(spent[unit] / spent["cases"]),
+                "seconds": "" if spent is None else amount(spent["seconds_per_case"], 2),
             }
         )  # fmt: skip
     said = _answer_sentences(comparison)
@@ -159,7 +159,7 @@ def _cost(comparison: Comparison) -> str:
     said = []
     for row in comparison.costs.to_dict("records"):
         price = "at an unknown price" if math.isnan(row["usd"]) else f"${row['usd_per_case']:.4f} per case"
-        said.append(f"{row['arm']}: {price}, {row['seconds_per_case']:.1f} seconds per case")
+        said.append(f"{row['arm']}: {price}, {amount(row['seconds_per_case'], 2)} seconds per case")
     return "; ".join(said) + "."
 
 

@@ -13,6 +13,7 @@ from ..ratings.folds import clusters
 from ..ratings.question import Question, half_step
 from ..ratings.reference import KEYS, codes
 from ..ratings.run_tables import COSTS
+from ..report.drawing import amount
 from ..report.section import Section, TableText
 from ..statistics.contrast import Contrast, jackknifed_change
 from ..statistics.estimate import undefined
@@ -138,8 +139,8 @@ def blind_advice(effects: pd.DataFrame) -> list[str]:
             row["outcome"],
             "on these cases the blind count agreed with people as well as the final verdicts or better, though the difference is not statistically significant",
         )
-        saved = "" if math.isnan(row["saved"]) else f" This saves {row['saved']:.0%} of the {UNIT_WORDS[row['unit']]} ({row['blind_cost']:.4g} instead of {row['cost']:.4g} per case)"  # fmt: skip
-        time = f" and {row['seconds_saved']:.2g} seconds per case" if row["seconds_saved"] > 0 else ""
+        saved = "" if math.isnan(row["saved"]) else f" This saves {row['saved']:.0%} of the {UNIT_WORDS[row['unit']]} ({amount(row['blind_cost'])} instead of {amount(row['cost'])} per case)"  # fmt: skip
+        time = f" and {amount(row['seconds_saved'], 2)} seconds per case" if row["seconds_saved"] > 0 else ""
         said.append(
             f"Count the blind ballots of {row['arm']} ({row['rule']}) and leave out its deliberation: {reason}."
             + (f"{saved}{time}." if saved else "")

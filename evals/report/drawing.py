@@ -31,6 +31,15 @@ def decimal(value: Any, places: int = 3) -> str:
     return f"{round(value, places) + 0.0:.{places}f}"
 
 
+def amount(value: float, digits: int = 4) -> str:
+    """An amount in words: to so many digits, whole where it has more of them, and never as a power of ten."""
+    if not math.isfinite(value) or value == 0:
+        return decimal(value, 0)
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    text = f"{value:,.{max(0, places)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def tick_label(value: float) -> str:
     """A round number in as few digits as it takes."""
     return f"{round(value, 6):g}" if abs(value) >= 1e-9 else "0"

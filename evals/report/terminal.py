@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -75,18 +75,24 @@ def show_first_page(part: Section, console: Console) -> None:
     room = FIRST_PAGE - line_count
     # Each row takes a line at the least, and so do the heads.
     rows = max(1, min(len(frame), room - 1))
-    while rows > 1 and len(console.render_lines(_columns_table({head: cells[:rows] for head, cells in heads.items()}))) > room:  # fmt: skip
+    while len(console.render_lines(tables := _first_rows(heads, rows, console.width))) > room and rows > 1:
         rows -= 1
     console.print(words[0], highlight=False)
     for line in answer:
         console.print(line, highlight=False)
     console.print()
-    console.print(_columns_table({head: cells[:rows] for head, cells in heads.items()}))
+    console.print(tables)
     if rows < len(frame):
         console.print(f"{len(frame) - rows} more rows with --full", style="dim", highlight=False)
     console.print()
     for line in (*doubts, words[-1]):
         console.print(line, highlight=False)
+
+
+def _first_rows(columns: Mapping[str, list[str]], rows: int, width: int) -> Group:
+    return Group(
+        *_columns_tables({head: cells[:rows] for head, cells in columns.items()}, width, _folded_width)
+    )
 
 
 def show_answer(part: Section, console: Console) -> None:
@@ -108,26 +114,8 @@ def show_answer(part: Section, console: Console) -> None:
 
 
 def _frame_tables(frame: pd.DataFrame, width: int) -> Iterator[Table]:
-    """The columns that say something, lows and highs in one cell, in as many tables as the terminal's width takes; the names
-    that rows begin with are in each of them."""
-    columns = _columns(frame)
-    names = [head for head, cells in columns.items() if not any(map(_numeric, cells))]
-    leading = [
-        head for at, head in enumerate(columns) if head in names and names[: at + 1] == [*columns][: at + 1]
-    ]
-    other_heads = [head for head in columns if head not in leading]
-    room = width - sum(_column_width(head, columns[head]) for head in leading)
-    part: list[str] = []
-    used_width = 0
-    for head in other_heads:
-        wide = _column_width(head, columns[head])
-        if part and used_width + wide > room:
-            yield _columns_table({name: columns[name] for name in (*leading, *part)})
-            part, used_width = [], 0
-        part.append(head)
-        used_width += wide
-    if part or not other_heads:
-        yield _columns_table({name: columns[name] for name in (*leading, *part)})
+    """The columns that say something, lows and highs in one cell."""
+    return _columns_tables(_columns(frame), width, _whole_width)
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -150,22 +138,47 @@ def _columns(frame: pd.DataFrame) -> dict[str, list[str]]:
     return cells_by_head
 
 
-def _columns_table(columns: Mapping[str, list[str]]) -> Table:
+def _columns_tables(
+    columns: Mapping[str, list[str]], width: int, column_width: Callable[[str, list[str]], int]
+) -> Iterator[Table]:
+    """The columns in as many tables as the terminal's width takes; the names that rows begin with are in each of them."""
+    names = [head for head, cells in columns.items() if not any(map(_numeric, cells))]
+    leading = [
+        head for at, head in enumerate(columns) if head in names and names[: at + 1] == [*columns][: at + 1]
+    ]
+    widths = {head: column_width(head, cells) for head, cells in columns.items()}
+    taken = sum(widths[head] for head in leading)
+    parts: list[list[str]] = [[]]
+    for head in [head for head in columns if head not in leading]:
+        if parts[-1] and taken + sum(widths[each] for each in parts[-1]) + widths[head] > width:
+            parts.append([])
+        parts[-1].append(head)
+    for part in parts:
+        yield _columns_table({name: columns[name] for name in (*leading, *part)}, width)
+
+
+def _columns_table(columns: Mapping[str, list[str]], width: int) -> Table:
+    """One table: the widest columns are folded between words until it fits. Rich would break words, and drop a column, instead."""
+    least = {head: _folded_width(head, cells) for head, cells in columns.items()}
+    widths = {head: _whole_width(head, cells) for head, cells in columns.items()}
+    while sum(widths.values()) > width and (wide := [head for head in widths if widths[head] > least[head]]):
+        widths[max(wide, key=widths.__getitem__)] -= 1
     table = plain_table(*columns)
-    for column, (head, cells) in zip(table.columns, columns.items(), strict=True):
-        width = _column_width(head, cells) - 2
-        if max(map(len, cells), default=0) <= width:
-            # Given its head's whole width, Rich would take it from another column, whose words would break.
-            column.width = width
+    for column, head in zip(table.columns, columns, strict=True):
+        column.width = widths[head] - 2
     for row in zip(*columns.values(), strict=True):
         table.add_row(*map(Text, row))
     return table
 
 
-def _column_width(head: str, cells: list[str]) -> int:
-    """How wide a column must be for no word and no cell of moderate length to be broken."""
-    words = max(len(word) for cell in (head, *cells) for word in cell.split())
-    return max(min(LONGEST_WORD, words), min(WIDEST, max(map(len, cells), default=0))) + 2
+def _whole_width(head: str, cells: list[str]) -> int:
+    """How wide a column must be, with the gap beside it, for no word and no cell of moderate length to be broken."""
+    return max(_folded_width(head, cells), min(WIDEST, max(map(len, cells), default=0)) + 2)
+
+
+def _folded_width(head: str, cells: list[str]) -> int:
+    """The same where cells are folded between words."""
+    return min(LONGEST_WORD, max(len(word) for cell in (head, *cells) for word in cell.split())) + 2
 
 
 def _numeric(cell: str) -> bool:

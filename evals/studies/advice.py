@@ -12,6 +12,7 @@ import pandas as pd
 from ...rubrics.errors import count_words
 from ..ratings.folds import Fold, held_rows
 from ..ratings.reference import Rule, rule_words
+from ..report.drawing import amount
 from ..statistics.contrast import LEAST_CLUSTERS
 from ..statistics.draws import Draws
 from ..statistics.matrix import IntArray
@@ -128,8 +129,8 @@ def _use(tables: AdviceTables) -> str:
 def price_words(cost: float, unit: str) -> str:
     """What a case costs, for a sentence: "one model call per case"."""
     if unit == PRICED:
-        return f"a cost of {cost:.4g} per case"
-    return f"one {unit.replace('s per case', ' per case')}" if cost == 1 else f"{cost:.4g} {unit}"
+        return f"a cost of {amount(cost)} per case"
+    return f"one {unit.replace('s per case', ' per case')}" if cost == 1 else f"{amount(cost)} {unit}"
 
 
 def _whether_juries_pay(tables: AdviceTables) -> str:

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from ..comparison.objectives import MARGIN, Objective, ScoredVotes
 from ..ratings.folds import Fold
+from ..report.drawing import amount
 from ..statistics.matrix import FloatArray
 from ..statistics.significance import LEVEL
 from .attribute_choice import ArmChoice, Fit, HeldArm, choose
@@ -175,7 +176,7 @@ class Choices:
         lost = found.gain
         margin = self.goal.margin
         single_judge = self.who(found.single)
-        saved = f"the single judge {single_judge} would cost {single:.4g} instead of {cost:.4g} {self._voters.unit}"
+        saved = f"the single judge {single_judge} would cost {amount(single)} instead of {amount(cost)} {self._voters.unit}"
         verdict = _within_margin(found, margin)
         if verdict == "within":
             yield f"{name}: {saved}, and is shown to be worse by no more than {margin:g} (the jury's gain over the judge: {_signed_words(lost)})."

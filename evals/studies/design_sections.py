@@ -21,6 +21,7 @@ from ..ratings.folds import clusters, groups_in
 from ..ratings.pooling import OVERALL
 from ..ratings.reference import Rule
 from ..ratings.score_tables import lay_marks, lay_out
+from ..report.drawing import amount
 from ..report.section import Section
 from ..statistics.classical_tests import chi_square_p, median_and_quartiles, welch_p
 from ..statistics.draws import Draws
@@ -77,7 +78,7 @@ def _column_rows(column: str, parts: Mapping[str, pd.DataFrame]) -> tuple[list[d
         numbers = [each.to_numpy(float) for each in values]
         p = welch_p(*(_by_group(part, part[column].astype(float)) for part in parts.values()))
         told = {
-            name: "{:.4g} ({:.4g}, {:.4g})".format(*median_and_quartiles(each)) if len(each) else ""
+            name: "{} ({}, {})".format(*map(amount, median_and_quartiles(each))) if len(each) else ""
             for name, each in zip(parts, numbers, strict=True)
         }
         return [_row(f"{LENGTHS.get(column, column)}, median (quartiles)", "", told, p)], p
@@ -174,13 +175,9 @@ def _sentences(
         ]
     _, _, _, theirs, paid, *_ = rows[0]
     return [
-        f"{name} takes {_amount(seconds, '{:.3g} s', 'an unknown time')} and costs {_amount(usd, '${:.4g}', 'an unknown amount')} per case; a person takes {theirs:.3g} s and costs ${paid:.2f}."
+        f"{name} takes {'an unknown time' if math.isnan(seconds) else f'{amount(seconds, 3)} s'} and costs {'an unknown amount' if math.isnan(usd) else f'${amount(usd)}'} per case; a person takes {amount(theirs, 3)} s and costs ${paid:.2f}."
         for name, _, _, seconds, usd, *_ in rows[1:]
     ]
-
-
-def _amount(value: float, form: str, unknown: str) -> str:
-    return unknown if math.isnan(value) else form.format(value)
 
 
 AGREEMENT = ["arm", "kind", "attribute", "icc3k", "low", "high", "median_difference", "q1", "q3",

@@ -15,7 +15,7 @@ from rich.console import Console
 from ...rubrics.errors import count_words
 from ..comparison.deliberation import NAME as DELIBERATION
 from ..comparison.deliberation import effect_cells, effects_in_short
-from ..report.drawing import COLOURS, INK, Figure, below, caption, clip, decimal, legend, text_width
+from ..report.drawing import COLOURS, INK, Figure, amount, below, caption, clip, decimal, legend, text_width
 from ..report.files import write_folder
 from ..report.html import report_page, section_figures, section_part
 from ..report.panel import DASHED, Look, Panel, Tick, name_axis, number_axis, padded_range
@@ -103,8 +103,8 @@ def study_first_page(
             "kind": row["kind"],
             composition.measure.removesuffix(" with people"): interval_words(row["score"], row["low"], row["high"]),
             "deliberation": effects.get(str(row["arm"]), ""),
-            UNIT_HEADS.get(composition.unit, "cost"): f"{row['cost']:.4g}",
-            "seconds": "" if pd.isna(row["seconds"]) else f"{row['seconds']:.2g}",
+            UNIT_HEADS.get(composition.unit, "cost"): amount(row["cost"]),
+            "seconds": "" if pd.isna(row["seconds"]) else amount(row["seconds"], 2),
         }
         for row in order.to_dict("records")
     ]  # fmt: skip

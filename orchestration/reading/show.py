@@ -32,7 +32,7 @@ from ..transcript import (
     Transcript,
 )
 from ..verdict import Outcome, Verdict
-from .analysis import Flag
+from .analysis import Flag, distinct_flags
 
 WEIGHTS = {1: "cyan", 2: "yellow", 3: "bold red", 4: "bold white on red"}
 """The style of a flag, by weight."""
@@ -174,7 +174,7 @@ def _parts(verdict: Verdict, found: Sequence[Flag], judged: Case | None = None) 
         ("case ", "dim"), (safe(verdict.case), "bold"), ("  jury ", "dim"), (verdict.arm, "bold"),
         ("  protocol ", "dim"), (transcript.protocol, "bold"),
     )  # fmt: skip
-    yield from map(_flag, found)
+    yield from map(_flag, distinct_flags(found, transcript.rounds))
     yield from map(EntryRenderer().render, transcript.entries)
     yield Text("")
     yield Text.assemble(("stopped: ", "dim"), (safe(str(verdict.stop)), "bold"))

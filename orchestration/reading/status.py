@@ -179,11 +179,13 @@ def show_status(found: Status, console: Console) -> None:
 
 
 def _span(seconds: float) -> str:
-    """Seconds as hours, minutes and seconds."""
+    """Seconds as hours, minutes and seconds, in two units at most."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"
+    if minutes >= 10:
+        return f"{minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 

@@ -11,8 +11,9 @@ from types import TracebackType
 
 from venire.evals.transcripts.alignment import Alignment
 from venire.web.folder import FolderInspector, runs_in
+from venire.web.loopback import HOST, serve_inspector
 from venire.web.people import People
-from venire.web.server import HOST, Inspector, serve_inspector
+from venire.web.server import Inspector
 
 
 class Answer:

@@ -52,7 +52,7 @@ def test_lists_opens_and_holds_side_by_side(folder: Path) -> None:
     assert "not read: " in listed and "stances: accurate " in listed
     assert all(answer.status == 200 for answer in opened)
     assert 'href="./.."' in opened[0].text
-    assert "6 cases were scored in both runs; 12 of 12 scores are the same" in beside
+    assert "6 cases judged in both runs; 12 of 12 verdicts are the same" in beside
     assert all(page.count(" was judged by scripted") == 2 for page in (beside, unescape(case.text)))
     assert case.status == 200 and "differ on 0 of 2 attributes" in case.text
     assert away == [404] * 4

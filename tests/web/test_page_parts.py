@@ -392,7 +392,7 @@ def test_arms_that_agree_causes_and_flags_are_summed_over_arms() -> None:
     assert "one and two agree on 50% of the 10 scores" in plain(_alike([arm("one"), arm("two")], both))
     assert plain(_causes(both)) == "hung in 5: split hung in 2: no quorum"
     told = plain(_kinds(both, 10))
-    assert told.index("overruled 2") < told.index("1 kind of flags") < told.index("no verdict 5")
+    assert told.index("overruled 2") < told.index("1 kind of flag ") < told.index("no verdict 5")
     assert plain(_kinds(both, 11)).startswith("overruled 2 no verdict 5")
 
 
@@ -546,7 +546,7 @@ def test_a_runs_headline_is_its_scores_or_why_there_are_none(
     )
     store = SimpleNamespace(arms=lambda: [arm])
     inspector: Any = SimpleNamespace(study=report, board=report, store=store, index=index)
-    assert folder.headline(inspector) == words
+    assert folder.headline(inspector) == [words]
 
 
 def test_of_a_pair_every_text_is_a_region_of_its_own_name() -> None:

@@ -164,9 +164,8 @@ def _difference_words(one: Outcome | None, two: Outcome | None, *, pair: bool) -
     if one is None or two is None:
         return "only one arm was asked this question"
     words = f"{verdict_words(one, pair=pair)} and {verdict_words(two, pair=pair)}"
-    apart = _apart(one, two)
-    return (
-        f"{words}, {score_words(apart)} apart"
-        if apart > 0 and one.value is not None and two.value is not None
-        else words
-    )
+    # Between categories, or a score and "not applicable", there is no distance.
+    if one.value is None or two.value is None or isinstance(one.value, str) or isinstance(two.value, str):
+        return words
+    apart = distance(one.value, two.value)
+    return f"{words}, {score_words(apart)} apart" if apart > 0 else words

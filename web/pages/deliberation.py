@@ -6,8 +6,9 @@ import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 
+from ...evals.report.drawing import amount
 from ...evals.report.markup import Child, Html, element, fragment, shorten
-from ...orchestration.reading.analysis import Flag
+from ...orchestration.reading.analysis import Flag, distinct_flags
 from ...orchestration.record.reader import RecordedCall
 from ...orchestration.verdict import Verdict
 from ...rubrics.case import Case
@@ -111,6 +112,7 @@ def deliberation_view(
     its ids from another's on the same page; what `people` said of the case stands with its claims, what is known of
     its `revisions` with them. `judges` says which models judged; `calls` are what they were sent and replied.
     """
+    found = distinct_flags(found, verdict.transcript.rounds)
     lanes = Lanes(verdict, rubric, prefix=prefix)
     sections = [
         attribute_section(verdict, rubric, lanes, name, found, prefix=prefix, revisions=revisions)
@@ -193,7 +195,7 @@ def _head(verdict: Verdict, way: Child, judges: str) -> Html:
         f" · {_times(transcript.rounds, 'round')} · {_times(transcript.turns, 'turn')} · {cost.tokens:,} tokens · "
         f"{cost.price} · stopped: {shorten(str(verdict.stop), 200)}"
     )
-    derived = ", ".join(f"{name} {value:.3g}" for name, value in verdict.derived.items())
+    derived = ", ".join(f"{name} {amount(value, 3)}" for name, value in verdict.derived.items())
     return element(
         "div",
         {"class": "head"},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import wrap
+from typing import NamedTuple
 
 from ...evals.report.markup import Html, element, fragment, shorten
 from ...orchestration.reading.graph import TALL, WIDE, Graph, deliberation_graph, node_prefix
@@ -11,10 +13,14 @@ from ..lanes import vote_id
 from ..search import CaseSearch
 from .frame import arm_words, heading, quiet
 
-_BOX = (170, 44)
-_MARGIN = 30
+_BOX = 170
+"""A box's width."""
 _LETTERS = 24
-"""That fit into a box."""
+"""That fit into a line of a box."""
+_LINE = 17
+_LINES = 3
+"""Lines of a label that is not made of scores."""
+_MARGIN = 30
 
 
 def graph_view(search: CaseSearch, verdict: Verdict, judges: str) -> Html:
@@ -42,15 +48,32 @@ def graph_view(search: CaseSearch, verdict: Verdict, judges: str) -> Html:
     )  # fmt: skip
 
 
+class _Box(NamedTuple):
+    """Where a node stands, and its label in lines."""
+
+    x: int
+    y: int
+    lines: list[str]
+
+    @property
+    def height(self) -> int:
+        return 27 + _LINE * len(self.lines)
+
+    @property
+    def middle(self) -> tuple[int, int]:
+        return self.x + _BOX // 2, self.y + self.height // 2
+
+
 def _drawing(graph: Graph, back: str, prefix: str) -> Html:
     """The graph; `prefix` begins the name of a node in an export."""
-    places = _places(graph)
-    width, height = (max(place[side] for place in places.values()) + _BOX[side] + _MARGIN for side in (0, 1))
+    boxes = _boxes(graph)
+    width = max(box.x for box in boxes.values()) + _BOX + _MARGIN
+    height = max(box.y + box.height for box in boxes.values()) + _MARGIN
     between = Counter[tuple[str, str]]()
     lines = []
     for start, end, about in graph.edges(data=True):
         between[start, end] += 1
-        lines.append(_line(start, end, about, places, prefix, bend=12 * between[start, end]))
+        lines.append(_line(start, end, about, boxes, prefix, bend=12 * between[start, end]))
     return element(
         "svg",
         {
@@ -61,31 +84,59 @@ def _drawing(graph: Graph, back: str, prefix: str) -> Html:
             "aria-label": "Graph",
         },
         lines,
-        [_box(name, about, places[name], back, prefix) for name, about in graph.nodes(data=True)],
+        [_node(name, about, boxes[name], back, prefix) for name, about in graph.nodes(data=True)],
     )
 
 
-def _places(graph: Graph) -> dict[str, tuple[int, int]]:
-    """The upper left corner of every node, moved down where another stands already."""
-    places: dict[str, tuple[int, int]] = {}
+def _boxes(graph: Graph) -> dict[str, _Box]:
+    """Every node in its place, rows as far apart as the tallest box needs; moved down where another stands already."""
+    lines = {name: _label_lines(name, about) for name, about in graph.nodes(data=True)}
+    row = max(TALL, max(_Box(0, 0, each).height for each in lines.values()) + _MARGIN)
+    boxes: dict[str, _Box] = {}
+    taken = set[tuple[int, int]]()
     for name, about in graph.nodes(data=True):
-        x, y = _MARGIN + int(about["x"]), _MARGIN + TALL + int(about["y"])
-        while (x, y) in places.values():
-            y += TALL
-        places[name] = (x, y)
-    return places
+        x, y = _MARGIN + int(about["x"]), _MARGIN + row + int(about["y"]) * row // TALL
+        while (x, y) in taken:
+            y += row
+        taken.add((x, y))
+        boxes[name] = _Box(x, y, lines[name])
+    return boxes
+
+
+def _label_lines(name: str, about: dict[str, object]) -> list[str]:
+    """A node's label as lines of its box. No score is left out, or parted from its attribute."""
+    label = str(about.get("label", name))
+    scores = [(key.removeprefix("score "), value) for key, value in about.items() if key.startswith("score ")]
+    if about["kind"] == "verdict":
+        attribute = str(about["attribute"])
+        scores, label = [(attribute, label.removeprefix(f"{attribute} "))], ""
+    lines = wrap(label.partition(": ")[0] if scores else label, _LETTERS)
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES - 1], _cut(" ".join(lines[_LINES - 1 :]), _LETTERS)]
+    packed: list[str] = []
+    for attribute, value in scores:
+        words = f"{_cut(attribute, max(6, _LETTERS - 1 - len(str(value))))} {value}"
+        if packed and len(packed[-1]) + 2 + len(words) <= _LETTERS:
+            packed[-1] += f", {words}"
+        else:
+            packed.append(words)
+    return lines + packed
+
+
+def _cut(words: str, letters: int) -> str:
+    return words if len(words) <= letters else f"{words[: letters - 1]}…"
 
 
 def _line(
     start: str,
     end: str,
     about: dict[str, object],
-    places: dict[str, tuple[int, int]],
+    boxes: dict[str, _Box],
     prefix: str,
     *,
     bend: int,
 ) -> Html:
-    (x1, y1), (x2, y2) = ((x + _BOX[0] // 2, y + _BOX[1] // 2) for x, y in (places[start], places[end]))
+    (x1, y1), (x2, y2) = boxes[start].middle, boxes[end].middle
     middle = (x1 + x2) // 2, (y1 + y2) // 2 - bend - (WIDE // 6 if y1 == y2 else 0)
     change = f": {about['attribute']} {about['before']} to {about['after']}" if "before" in about else ""
     return element(
@@ -96,22 +147,20 @@ def _line(
     )  # fmt: skip
 
 
-def _box(name: str, about: dict[str, object], place: tuple[int, int], back: str, prefix: str) -> Html:
-    x, y = place
+def _node(name: str, about: dict[str, object], box: _Box, back: str, prefix: str) -> Html:
     label = str(about.get("label", name))
     anchor = f"#a-{about['attribute']}" if about["kind"] == "verdict" and "attribute" in about else ""
     scored = next((key.removeprefix("score ") for key in about if key.startswith("score ")), None)
     if about["kind"] == "ballot" and scored is not None:
         anchor = f"#{vote_id(name, scored, '')}"
+    lines = [str(about["kind"]), *box.lines]
     return element(
         "a",
         {"href": f"{back}{anchor}", "class": f"node {about['kind']}", "data-node": prefix + name},
         element("title", None, f"{about['kind']}: {label}"),
-        element("rect", {"x": x, "y": y, "width": _BOX[0], "height": _BOX[1], "rx": 6}),
-        element("text", {"x": x + 8, "y": y + 18}, str(about["kind"])),
-        element(
-            "text",
-            {"x": x + 8, "y": y + 35},
-            label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…",
-        ),
+        element("rect", {"x": box.x, "y": box.y, "width": _BOX, "height": box.height, "rx": 6}),
+        [
+            element("text", {"x": box.x + 8, "y": box.y + 18 + _LINE * at}, words)
+            for at, words in enumerate(lines)
+        ],
     )

@@ -13,6 +13,7 @@ from ...orchestration.record import Arm
 from ...rubrics.errors import count_words
 from ..charts import bar_figure, flows_figure, leanings_figure, spread_figure
 from ..people import Difference
+from ..scales import score_words
 from ..search import CaseSearch, Row
 from .frame import KINDS, Reach, badge, heading, quiet
 from .people import differences_section, scores_section
@@ -136,7 +137,7 @@ def _looks(looks: Sequence[Row], reach: Reach) -> Html:
 
 def _value(row: Row, attribute: str) -> str:
     outcome = row.outcomes.get(attribute)
-    return f" {outcome[1]:g}" if outcome and isinstance(outcome[1], int | float) else ""
+    return f" {score_words(outcome[1])}" if outcome and isinstance(outcome[1], int | float) else ""
 
 
 def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
@@ -149,7 +150,7 @@ def _kinds(censuses: Mapping[str, Census], cases: int) -> Html:
     common = [kind for kind in KINDS if counts.get(kind, 0) and kind not in rare]
     return fragment(
         element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in rare]) if rare else None,
-        element("details", {"class": "folded"}, element("summary", None, f"{count_words(len(common), 'kind')} of flags that at least half of the cases have"),
+        element("details", {"class": "folded"}, element("summary", None, f"{count_words(len(common), 'kind')} of flag that at least half of the cases have"),
                 element("p", {"class": "chips"}, [_chip(kind, counts[kind]) for kind in common])) if common else None,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ...agents.model import FailedTry
 from ...evals.report.html import svg
-from ...evals.report.markup import Child, Html, element, fragment, shorten
+from ...evals.report.markup import Html, element, fragment, shorten
 from ...orchestration.protocols.magentic_chat import ledger_words
 from ...orchestration.reading.analysis import convergence, influence, turning_points
 from ...orchestration.reading.analysis.census import Flow
@@ -230,14 +230,13 @@ def progress_section(going: Sequence[UnfinishedDeliberation], arms: Sequence[Arm
     return element("section", {"data-live": "progress"}, *shown)
 
 
-def progress_view(going: UnfinishedDeliberation, arm: Arm, case: Case | None, way: Child) -> Html:
+def progress_view(going: UnfinishedDeliberation, arm: Arm, case: Case | None) -> Html:
     """One deliberation as far as it has come: the votes that stand, and everything said, in order."""
     transcript = going.transcript
     return fragment(
         element(
             "div",
             {"class": "head"},
-            way,
             element("h1", None, shorten(going.case, 120)),
             element("p", {"class": "quiet"}, arm_words(arm.name, transcript.protocol), " · in progress"),
         ),

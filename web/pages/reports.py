@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from ...evals.report.drawing import chance
+from ...evals.report.drawing import amount, chance
 from ...evals.report.markup import Child, Html, element, fragment, shorten
 from ...evals.report.section import TableText
 from ...evals.studies.study_tables import CHAPTERS, table_description, trial_rows
@@ -112,13 +112,24 @@ def systems_view(document: Mapping[str, Any] | None, told: Child) -> Html:
     )
 
 
+_CAUSES = (
+    "An exposure is a revision of a vote after reading others; each was asked again with less to read. Of the changes of score, instability is the share that "
+    "also comes when the juror is merely asked again, conformity the share that the others' scores add, and persuasion the share that their reasons add. The "
+    "three add up to 100%. The brackets hold 95% intervals, which may reach below 0% or above 100%."
+)
+_SOURCES = "Necessary: the share of moves that do not happen when this juror is not read. Sufficient: the share that also happen when only this juror is read."
+
+
 def controls_view(report: ControlsReport) -> Html:
     """Why jurors moved: the shares of each arm and seat, who did it, and how far reasons could be told from scores."""
     shares, sources = report.share_rows(), report.source_rows()
     return fragment(
         heading("Why jurors moved", quiet(f"controls in {report.run}"), level=1),
+        element("p", {"class": "quiet"}, _CAUSES),
         table_view("causes of the recorded changes of score, as shares", shares),
-        table_view("which juror caused the moves", sources) if sources else None,
+        [element("p", {"class": "quiet"}, _SOURCES), table_view("which juror caused the moves", sources)]
+        if sources
+        else None,
         element("ul", {"class": "quiet"}, [element("li", None, note) for note in report.notes]),
     )
 
@@ -173,7 +184,7 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return amount(value, 3)
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
     return str(value)

@@ -12,7 +12,7 @@ from ...orchestration.reading.analysis import Flag
 from ...orchestration.reading.analysis.movement import Step, influence, paths
 from ...orchestration.record.database import is_address
 from ...orchestration.replay.controls import CONDITIONS
-from ...orchestration.transcript import Ledger
+from ...orchestration.transcript import Ledger, Transcript
 from ...orchestration.verdict import Outcome, Verdict
 from ...rubrics.rubric import Rubric
 from ...rubrics.scale import Value
@@ -85,6 +85,8 @@ class Revisions:
         if step.purpose != "revision":
             return None
         controls = self._controls.get((self._verdict.arm, step.entry, attribute))
+        if controls is None and self._run is None:
+            return None
         towards = self._towards.get((step.entry, attribute))
         commands = [] if controls else [self._command("controls", "--controls", "--draws", "10")]
         if towards or not commands:
@@ -94,7 +96,14 @@ class Revisions:
             "div",
             {"class": "revision"},
             None if controls is None else _dots(controls),
-            commands if self._run else None,
+            element(
+                "details",
+                None,
+                element("summary", {"class": "quiet"}, "commands that ask this juror again"),
+                commands,
+            )
+            if self._run
+            else None,
         )
 
     def _command(self, child: str, *options: str) -> Html:
@@ -173,7 +182,10 @@ def _speech(verdict: Verdict, attribute: str, prefix: str, revisions: Revisions 
             before = walked[number - 1].vote.value if number else None
             last = step is walked[-1]
             more = revisions.view(juror, step, attribute) if revisions else None
-            said.append((order[step.entry], _vote(juror, step, before, attribute, prefix, last, more, pair)))
+            purpose = _purpose(verdict.transcript, step)
+            said.append(
+                (order[step.entry], _vote(juror, step, before, attribute, prefix, last, more, pair, purpose))
+            )
     for entry in verdict.transcript.entries:
         if isinstance(entry, Ledger):
             said += [(order[entry.id], _question(entry, asked)) for asked in entry.disputes if asked.attribute == attribute]  # fmt: skip
@@ -192,6 +204,17 @@ def _question(entry: Ledger, asked: Dispute) -> Html:
     )  # fmt: skip
 
 
+def _purpose(transcript: Transcript, step: Step) -> str:
+    """What a vote is beside an opinion: one of a judge's several hearings, or said under orders."""
+    hearings = [entry.id for entry in transcript.heard if entry.purpose == "repeat"]
+    if step.purpose == "repeat" and len(hearings) > 1:
+        return f"hearing {hearings.index(step.entry) + 1} of {len(hearings)}"
+    return {
+        "challenge": "told to argue against the score that all jurors gave",
+        "argument": "argues a side",
+    }.get(step.purpose, "")
+
+
 def _vote(
     juror: str,
     step: Step,
@@ -201,17 +224,13 @@ def _vote(
     opened: bool,
     more: Html | None,
     pair: bool,
+    purpose: str,
 ) -> Html:
     vote = step.vote
     moved = before is not None and before != vote.value
     was = f"{score_words(before, pair=pair)} → " if moved else ""
     score = f"{was}{score_words(vote.value, pair=pair)}"
     missing = sum(not quote.found for quote in vote.evidence)
-    purpose = {
-        "challenge": "told to argue against the score that all jurors gave",
-        "argument": "argues a side",
-        "repeat": "repeat",
-    }.get(step.purpose, "")
     sure = f"confidence {vote.confidence}" if vote.confidence else ""
     return element(
         "details",

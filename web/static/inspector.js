@@ -123,6 +123,9 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") { document.activeElement?.blur(); light(null); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .pane")) return;
   if (help?.open && event.key !== "?") return;
+  // In what scrolls sideways the arrows scroll.
+  const region = event.target.closest("[tabindex]:is(.wide, .figure)");
+  if (event.key.startsWith("Arrow") && region && region.scrollWidth > region.clientWidth) return;
   const act = keys[event.key] ?? (/^[a-z]$/.test(event.key) && (() => go(`[data-key=${event.key}]`)));
   if (act) { event.preventDefault(); act(); }
 });
@@ -140,8 +143,18 @@ for (const graph of all("div.graph")) {
     if (moved) graph.scrollTo(from.x - event.clientX, from.y - event.clientY);
   });
   addEventListener("pointerup", () => { from = null; });
+  // The node under the mouse or the keyboard: its edges stay, the others fade.
+  const lit = (event) => {
+    const name = event.target.closest("[data-node]")?.dataset.node;
+    graph.classList.toggle("lighting", Boolean(name));
+    for (const edge of all("path.edge", graph)) edge.classList.toggle("lit", [edge.dataset.from, edge.dataset.to].includes(name));
+  };
+  graph.addEventListener("pointerover", lit);
+  graph.addEventListener("focusin", lit);
+  graph.addEventListener("pointerleave", () => graph.classList.remove("lighting"));
+  graph.addEventListener("focusout", () => graph.classList.remove("lighting"));
   graph.addEventListener("dragstart", (event) => event.preventDefault());
-  graph.addEventListener("click", (event) => { if (moved) event.preventDefault(); }, true);
+  graph.addEventListener("click", (event) => { if (moved && event.detail) event.preventDefault(); }, true); // A key's click has no detail.
 }
 
 // The table one sees, to take along: what its cells show, as CSV or JSON.
@@ -152,6 +165,17 @@ const written = {
   CSV: (heads, rows) => [heads, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n",
   JSON: (heads, rows) => JSON.stringify(rows.map((row) => Object.fromEntries(row.map((word, at) => [heads[at], word]))), null, 1),
 };
+// A file's name: the page, the heading that the table stands under, and a number where it is not the first there.
+function fileName(table) {
+  const page = document.title.split(" · ")[0];
+  const under = (one) => {
+    const heads = all("h2, h3, h4").filter((head) => head.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return heads.length ? words(heads.at(-1)) : "";
+  };
+  const alike = all("main table:has(thead)").filter((one) => under(one) === under(table));
+  const number = alike.indexOf(table) + 1;
+  return [page, under(table), number > 1 ? number : ""].filter(Boolean).join(" - ").replace(/[^\p{L}\p{N} ._()-]+/gu, "_").slice(0, 150);
+}
 function download(table, form) {
   const named = all("thead th", table).map((head, at) => words(head).replace(/ [↑↓]$/, "") || `column ${at + 1}`);
   // Two columns of one name would be one in JSON: a name that comes again is numbered.
@@ -164,7 +188,7 @@ function download(table, form) {
   const rows = all("tbody tr", table).map((row) => Array.from(row.cells, words));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([written[form](heads, rows)], { type: form === "CSV" ? "text/csv" : "application/json" }));
-  link.download = `${document.title.split(" · ")[0]}.${form.toLowerCase()}`;
+  link.download = `${fileName(table)}.${form.toLowerCase()}`;
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from ....rubrics.ballot import fold_quote
-from ....rubrics.errors import count_words
+from ....rubrics.errors import count_words, listed_words
 from ....rubrics.rubric import Rubric
 from ....rubrics.scale import Value, value_words
 from ...transcript import Decided, Transcript
@@ -75,6 +75,32 @@ def flags_across_arms(verdict: Verdict, rubric: Rubric, others: Sequence[Verdict
         reached = {name: o.value for name, o in other.outcomes.items() if o.value is not None}
         found += contradictions(agreements, other.arm, reached)
     return tuple(sorted(found, key=lambda flag: -flag.weight))
+
+
+_RECURRING = ("unsupported-evidence", "conformity", "moved-towards", "abstention", "usage-implausible")
+"""Kinds of flags that one juror may earn in any round."""
+
+
+def distinct_flags(found: Iterable[Flag], rounds: int) -> tuple[Flag, ...]:
+    """Each flag once, with the rounds in its text where the deliberation had several: as heavy as the heaviest of those alike, and with the entries of all."""
+    alike: dict[tuple[str, str, str], list[Flag]] = {}
+    for flag in found:
+        alike.setdefault((flag.kind, flag.attribute, flag.text), []).append(flag)
+    merged = []
+    for flags_alike in alike.values():
+        first = flags_alike[0]
+        seen_in = sorted({flag.round for flag in flags_alike})
+        where = ""
+        if rounds > 1 and first.kind in _RECURRING:
+            where = f" (round{'' if len(seen_in) == 1 else 's'} {listed_words(seen_in)})"
+        merged.append(
+            first._replace(
+                weight=max(flag.weight for flag in flags_alike),
+                entries=tuple(dict.fromkeys(entry for flag in flags_alike for entry in flag.entries)),
+                text=f"{first.text}{where}",
+            )
+        )
+    return tuple(sorted(merged, key=lambda flag: -flag.weight))
 
 
 def contradictions(
@@ -330,7 +356,7 @@ def _moves(verdict: Verdict) -> Iterator[Flag]:
             yield Flag("conformity", 2, *where, text)
         else:
             by = "with new evidence" if owed[0].grounds else "without new evidence"
-            towards = " and ".join(sources)
+            towards = listed_words(sources)
             read = f"moved towards {towards} after reading {'it' if len(sources) == 1 else 'them'}"
             yield Flag("moved-towards", 1, *where, f"{move.juror} {read}: {before} to {after}, {by}")
 
@@ -339,8 +365,8 @@ def _overridden_votes(verdict: Verdict) -> Iterator[Flag]:
     rounds, pair = verdict.transcript.rounds, verdict.transcript.compares
     for over in overrulings(verdict):
         weight = 3 if over.against_majority else 2 if over.unheard else 1
-        who = "the majority" if over.against_majority else " and ".join(over.jurors)
-        unheard = f" and did not address {' and '.join(over.unheard)}" if over.unheard else ""
+        who = "the majority" if over.against_majority else listed_words(over.jurors)
+        unheard = f" and did not address {listed_words(over.unheard)}" if over.unheard else ""
         yield Flag(
             "overruled",
             weight,

@@ -67,3 +67,28 @@ def test_a_column_of_which_some_numbers_are_whole_keeps_its_places() -> None:
     a, b, c = ([*line.split()] for line in told.splitlines() if line.strip()[:2] in ("a ", "b ", "c "))
     assert [float(cell) for cell in a[1:] + b[1:] + c[1:]] == [1, 2, 0.62, -1]
     assert "." in a[1] and a[2] == "2" and c[1] == "-1"
+
+
+COMPARED = pd.DataFrame(
+    {
+        "arm": ["bench", "single", "always the best score"],
+        "kind": ["jury", "single judge", "floor"],
+        "mean abs error": ["0.33 [0.31, 0.36]", "0.42 [0.39, 0.46]", "1.83 [1.72, 1.95]"],
+        "ICC(3,k)": ["0.87 [0.83, 0.89]", "0.84 [0.81, 0.87]", "0.00"],
+        "deliberation, by mean credit": ["+0.05 [+0.03, +0.07] helped", "", ""],
+        "tokens per case": ["11,082", "1,819", ""],
+        "seconds": ["0.12", "0.035", ""],
+    }
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_first_page_folds_its_table_between_words_and_drops_no_column(width: int) -> None:
+    page = StringIO()
+    show_first_page(Section("first", "Question?", ("Answer.",), {"table": COMPARED}), Console(file=page, width=width))  # fmt: skip
+    told = page.getvalue()
+
+    cells = [*COMPARED.columns, *(cell for column in COMPARED for cell in COMPARED[column])]
+    assert {word for cell in cells for word in cell.split()} <= set(told.split())
+    assert max(map(len, told.splitlines())) <= width
+    assert told.count("single") == (1 if width > 60 else 2) * 2, "what does not fit stands in a table below, under the same names"  # fmt: skip

@@ -26,10 +26,12 @@ from venire.agents.cost import Receipt
 from venire.agents.orchestrator import Finding
 from venire.orchestration.reading.analysis import (
     Census,
+    Flag,
     InstantAgreement,
     conformity,
     contradictions,
     convergence,
+    distinct_flags,
     flags,
     flags_across_arms,
     influence,
@@ -470,3 +472,20 @@ def test_a_preference_has_no_mean_and_what_does_not_apply_is_no_score() -> None:
     )
     (pair,) = counts.summaries(SimpleNamespace(name="j", rubric=RUBRIC.as_pairs()))  # type: ignore[arg-type]
     assert pair.mean is None
+
+
+def test_a_flag_that_recurs_is_told_once_with_its_rounds() -> None:
+    def flag(
+        round: int, weight: int, kind: str = "unsupported-evidence", text: str = "low quoted air"
+    ) -> Flag:
+        return Flag(kind, weight, "accurate", ("low",), (f"{round}/low",), round, text)  # type: ignore[arg-type]
+
+    found = [flag(1, 2), flag(2, 2), flag(4, 3), flag(2, 2, text="low quoted ice"), flag(1, 3, "premature-consensus", "all agreed")]  # fmt: skip
+
+    told = distinct_flags(found, rounds=4)
+
+    assert [(each.weight, each.text) for each in told] == [
+        (3, "low quoted air (rounds 1, 2 and 4)"), (3, "all agreed"), (2, "low quoted ice (round 2)"),
+    ]  # fmt: skip
+    assert told[0].entries == ("1/low", "2/low", "4/low")
+    assert [each.text for each in distinct_flags(found[:1], rounds=1)] == ["low quoted air"]
