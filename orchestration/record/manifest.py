@@ -146,12 +146,12 @@ def _jury_changes(before: Manifest, now: Manifest) -> Iterator[str]:
 def _seat_changes(who: str, before: Manifest, now: Manifest) -> Iterator[str]:
     persona, other = before.get("persona"), now.get("persona")
     if persona != other:
-        if not other:
-            yield f"persona {persona['name']} of {who} was removed"
-        elif persona and persona["name"] == other["name"]:
+        if persona and other and persona["name"] == other["name"]:
             yield f"persona {other['name']} of {who} changed"
-        else:
+        elif other:
             yield f"{who} has a different persona: {other['name']}"
+        elif persona:
+            yield f"persona {persona['name']} of {who} was removed"
     # A part at its default is in neither: what a seat no longer has is a change as well.
     for part in dict.fromkeys((*before, *now)):
         if part != "persona" and before.get(part) != now.get(part):
