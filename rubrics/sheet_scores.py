@@ -252,19 +252,17 @@ _NAMED_STEP = re.compile(r"\b(\d{1,2})\s*=\s*([^\W\d].*?)\s*(?=[,;/|.=(]|\W+\d|\
 
 def told_steps(beside: Iterable[Sequence[str]]) -> dict[int, str]:
     """What lines beside a table say of single steps, as `1 = poor, 5 = excellent` or rows of a number and a word; empty where they differ."""
-    pairs = [
-        (int(number), word)
+    pairs = (
+        pair
         for cells in beside
-        for number, word in (
+        for pair in (
             [(cells[0], cells[1])] if len(cells) == 2 and re.fullmatch(r"\d{1,2}", cells[0])
             else _NAMED_STEP.findall(" ".join(cells))
         )
-    ]  # fmt: skip
-    words = {number: re.sub(r"[()\[\],;/.]+|\s\d*$", " ", word).strip() for number, word in pairs}
-    differ = any(
-        words[number] != re.sub(r"[()\[\],;/.]+|\s\d*$", " ", word).strip() for number, word in pairs
-    )
-    return {} if differ else {number: word for number, word in words.items() if word}
+    )  # fmt: skip
+    steps = {(int(number), re.sub(r"[()\[\],;/.]+|\s\d*$", " ", word).strip()) for number, word in pairs}
+    words = dict(sorted(steps))
+    return {number: word for number, word in words.items() if word} if len(words) == len(steps) else {}
 
 
 def legend_scale(beside: Iterable[Sequence[str]]) -> tuple[int, int] | None:
