@@ -246,11 +246,14 @@ def tallies(transcript: Transcript, rubric: Rubric, jury: Jury) -> list[Tally]:
 
 
 def _counted_votes(transcript: Transcript, jury: Jury) -> Mapping[str, Mapping[str, Standing]]:
-    """The standing votes without those of confederates."""
+    """The standing votes without those of confederates, nor of their repeats."""
     standing, scripted = transcript.standing(), {seat.name for seat in jury.seats if seat.confederate}
     if not scripted:
         return standing
-    return {a: {j: held for j, held in votes.items() if j not in scripted} for a, votes in standing.items()}
+    return {
+        attribute: {juror: held for juror, held in votes.items() if juror.partition("#")[0] not in scripted}
+        for attribute, votes in standing.items()
+    }
 
 
 def _tallies(

@@ -187,7 +187,7 @@ def _place(value: Any, at: str, name: str) -> int | None:
     if place < 0:
         raise InvalidFile(
             f"{at}: {name} is {value!r}, which is not a position",
-            remedy="write {name} as a number of characters from the start of the text, or leave it blank",
+            remedy=f"write {name} as a number of characters from the start of the text, or leave it blank",
         )
     return place
 

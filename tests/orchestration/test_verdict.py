@@ -163,6 +163,8 @@ def test_a_confederates_votes_are_read_and_never_counted() -> None:
     # With one vote that counts there is no quorum of two.
     assert counted(votes[:2], jury=jury)["accurate"].status == "hung"
     assert set(tallies(transcript_of(votes), RUBRIC, jury)[0].cast) == {"a", "c"}
+    again: list[AnyEntry] = [*votes, cast("a#2", {"accurate": 2}, purpose="repeat"), cast("b#2", {"accurate": 5}, purpose="repeat")]  # fmt: skip
+    assert set(tallies(transcript_of(again), RUBRIC, jury)[0].cast) == {"a", "c", "a#2"}
 
 
 def test_a_swapped_pair_is_told_as_its_row_has_it_in_every_part() -> None:
