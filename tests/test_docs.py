@@ -112,7 +112,7 @@ def test_files_and_commands_of_a_page_do_what_it_says(tmp_path: Path, page: str)
 def test_the_excerpt_in_the_readme_is_what_show_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "110")
     shutil.copytree(ROOT / "examples/wrong-dose", tmp_path, dirs_exist_ok=True)
     made = venire(
         "run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "run", cwd=tmp_path

@@ -150,6 +150,8 @@ async def ask(client: ModelClient, request: Request) -> Reply | ModelFailure:
         return failure
 
 
+# LiteLLM silences what pydantic says of its types when it is imported; pytest undoes that for every test.
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_client_sends_and_reads_what_it_did(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -149,9 +149,9 @@ def test_the_jury_alone_is_the_mean_of_its_verdicts_as_they_are(run: Path) -> No
     twice = Labelling.random(np.zeros(76, dtype=bool), np.repeat(np.arange(38), 2))
     doubled = jury_mean(np.repeat(scores.astype(float), 2), twice)
     assert (doubled.value, doubled.se) == pytest.approx((loose.value, loose.se), rel=0.01)
-    for given, n in (([3.0, np.nan, np.nan], 1), ([np.nan] * 3, 0)):
-        none = jury_mean(np.array(given), Labelling.random(np.zeros(3, dtype=bool)))
-        assert not none.defined and (none.n, none.method) == (n, ALONE) and "fewer than two" in none.note
+    for given, n in (([3.0, np.nan, np.nan], 1), ([np.nan] * 3, 0), ([3.0, 4, 5, 2], 4)):
+        none = jury_mean(np.array(given), Labelling.random(np.zeros(len(given), dtype=bool)))
+        assert not none.defined and (none.n, none.method) == (n, ALONE) and f"({n}): 5 are" in none.note
     assert jury_mean(
         np.array([3.0, 4.0, 4, 5, 3, np.nan]), Labelling.random(np.zeros(6, dtype=bool))
     ).value == pytest.approx(3.8)

@@ -329,7 +329,7 @@ def test_groups_are_never_parted() -> None:
     assert split(groups=("g1",)).test == ("c3", "c4", "c5")
     with pytest.raises(VenireError, match="'g1' are in both parts of the split"):
         split(test=("c3",))
-    with pytest.raises(VenireError, match="3 cases"):
+    with pytest.raises(VenireError, match=r"too few cases .*, 3:"):
         split(some=9, test=0.4)
 
 

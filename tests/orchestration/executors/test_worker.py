@@ -15,7 +15,7 @@ from openai_server import Call, Fault, ProviderServer, filled, jury_of
 from server_juries import jury_at
 
 from venire import Case, Jury, Rubric
-from venire.agents import providers
+from venire.agents import tracing
 from venire.agents.budget import Budget
 from venire.agents.gateway import Unrecorded
 from venire.agents.model import Reply, Request, Sampling
@@ -146,7 +146,8 @@ def test_workers_hide_a_case_in_traces_by_the_salt_of_the_run(
         def close(self) -> None:
             return
 
-    monkeypatch.setattr(providers, "current_tracing", Salts)
+    pytest.importorskip("opentelemetry.trace")
+    monkeypatch.setattr(tracing, "current_tracing", Salts)
     with ProviderServer(jury_of({"a": 4})) as server:
         pool = WorkerPool(rubric, jury_at(server.url, "a", protocol="panel"))
 
