@@ -233,14 +233,15 @@ def test_a_rule_that_learns_learns_from_the_cases_that_are_counted_together(tmp_
         return filled(call.schema, lambda name: score)
 
     async def heard(jury: Jury) -> list[list[Verdict]]:
-        store = Store.create(tmp_path / "run")
-        room = Courtroom(store, Budget(), Providers(), seed=0, scored=ScoredCases.of(()))
+        store, providers = Store.create(tmp_path / "run"), Providers()
+        room = Courtroom(store, Budget(), providers, seed=0, scored=ScoredCases.of(()))
         judge = Judge(jury, rubric)
         both = await room.verdicts(judge, cases)
         asked = len(server.calls)
         alone = await room.verdicts(judge, cases[:1])
         again = await room.verdicts(judge, cases)
         assert len(server.calls) == asked, "what was heard is not asked again"
+        await providers.close()
         await store.close()
         return [both, alone, again]
 
