@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 import pandas as pd
 import yaml
 from kept_figures import check_kept
+from openai_server import Call, ProviderServer, filled
+from study_files import run_quietly
 
 from venire import Jury
 from venire.evals.comparison.objectives import OBJECTIVES, objective
@@ -25,8 +28,10 @@ from venire.evals.studies.judgements import arm_credits
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.plan_cost import most_calls
 from venire.evals.studies.recorded_jurors import analyse
+from venire.evals.studies.registration import plan_fields
 from venire.evals.studies.search import arm_scores, beaten_by, pareto_front
 from venire.evals.studies.study_plan import plan_json
+from venire.evals.studies.study_record import recorded_trials
 from venire.evals.studies.study_report import write_study_report
 from venire.rubrics.scale import Scale
 
@@ -182,6 +187,18 @@ RUBRIC = {
 VOICES = {"m": 0.0, "n": 0.7}
 
 
+def juror(call: Call) -> Any:
+    """A juror's ballot by model and persona; later rounds and repeats are others; some cannot be read."""
+    assert call.schema is not None
+    case = int(re.findall(r"Summary (\d+)\.", call.prompt)[0])
+    persona = next((name for name in ("high-scoring", "low-scoring", "skeptic") if name in call.prompt), "")
+    who = f"{call.model}{hashlib.sha256(call.prompt.partition('# Your seat')[2][:200].encode()).hexdigest()[:4]}{persona}{'moved_by' in json.dumps(call.schema)}"  # fmt: skip
+    if persona == "low-scoring" and chance("mute", who, case) < 0.08:
+        return "Nothing."
+    noise, bias = {"m": (2.0, 0.0), "n": (3.5, 0.5)}.get(call.model, (1.0, 0.0))
+    return filled(call.schema, lambda name: answer(name, case, noise, who, bias), evidence=["a fever"], moved_by="the fever")  # fmt: skip
+
+
 def write_study(folder: Path, url: str, cases: int, **keys: Any) -> Path:
     rows = [{"id": f"c{case}", "source": f"Note {case}: a fever.", "output": f"Summary {case}. " + "Well. " * (case % 4), "group": group_of(case), "system": "xy"[case % 2], "ward": "abc"[case % 3]} for case in range(cases)]  # fmt: skip
     (folder / "cases.jsonl").write_text("".join(json.dumps({key: value for key, value in row.items() if value is not None}) + "\n" for row in rows))  # fmt: skip
@@ -205,6 +222,52 @@ def shown_findings(found: Findings, folder: Path) -> dict[str, Any]:
 
 
 OTHERWISE = r"seconds|/url|hash|/made|venire|/at\b|digest|judges|study/path|/run\b|/file\b|document/registration|latency"
+OF_CLOCKS = rf"{OTHERWISE}|saved|/said|costs/sentences|deliberation/sentences"
+"""What says how long calls took."""
+
+
+def test_a_study_from_its_plan_to_its_report(tmp_path: Path) -> None:
+    """Two panels on two models, their seats alone, a deliberation held twice, an arm on test cases alone; a stratified test part."""
+    with ProviderServer(juror) as server:
+        boss = {"model": "server/boss", "base_url": server.url}
+        bench = {"name": "bench", "protocol": "delphi", "limits": {"max_rounds": 2}, "seats": [{"name": seat, "persona": persona, "model": f"server/{model}", "base_url": server.url} for seat, persona, model in (("a", "high-scoring", "m"), ("b", "skeptic", "n"))], "orchestrator": boss}  # fmt: skip
+        judge = {"name": "judge", "protocol": "single", "seats": [{"name": "j", "model": "server/n", "base_url": server.url}]}  # fmt: skip
+        path = write_study(
+            tmp_path, server.url, 14,
+            grid={"personas": {"three": ["high-scoring", "low-scoring", "skeptic"]}, "models": {name: {"model": f"server/{name}", "base_url": server.url} for name in VOICES}},
+            arms=[{"jury": bench, "repeats": 2}, {"jury": judge, "repeats": 2, "on": "test"}, {"jury": {**bench, "name": "few"}, "on": 3}],
+            split={"test": 0.4, "stratify": "system"}, seeds={"run": 1, "split": 2, "search": 3, "statistics": 4},
+            tables=["corpus", "costs"], people={"minutes": 6, "wage": 50}, predictors=["ward"],
+            objective="icc3k", margin=0.08,
+        )  # fmt: skip
+        plan = plan_study(path)
+        assert isinstance(plan, Plan)
+        run = run_quietly(path, in_flight=1)
+    fields = plan_fields(plan)
+    check_kept(
+        KEPT / "study.json",
+        {
+            "plan": plan_json(plan),
+            "split": asdict(plan.split),
+            "registered": sorted(fields),
+            "run": {"heard": run.heard, "skipped": run.skipped, "limit": run.limit},
+            **shown_findings(findings_at(path, resamples=40), tmp_path / "report"),
+        },
+        without=OF_CLOCKS,
+    )
+
+
+def test_a_search(tmp_path: Path) -> None:
+    with ProviderServer(juror) as server:
+        path = write_study(tmp_path, server.url, 16, search={"trials": 5, "max_seats": 3, "at_once": 1, "chosen": 2}, split={"test": 0.25}, seeds=5)  # fmt: skip
+        plan = plan_study(path)
+        run = run_quietly(path, in_flight=1)
+    found = findings_at(path, resamples=40)
+    check_kept(
+        KEPT / "search.json",
+        {"plan": plan_json(plan), "trials": list(recorded_trials(run.folder)), **shown_findings(found, tmp_path / "report")},
+        without=OF_CLOCKS,
+    )  # fmt: skip
 
 
 def test_a_study_of_recorded_judgements(tmp_path: Path) -> None:
