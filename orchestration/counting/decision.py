@@ -25,8 +25,9 @@ def by_stage(tally: Tally) -> Counted:
     """The orchestrator's decision; without one the median of judge or panel, or hung where the panel is split."""
     if tally.finding is not None:
         return by_decision(tally)
-    rules = tally.jury.escalation
-    if not settled(list(tally.cast.values()), max(rules.panel_spread, rules.repeat_range)):
+    rules, judge = tally.jury.escalation, tally.jury.seats[0].name
+    panel_sat = any(juror.partition("#")[0] != judge for juror in tally.cast)
+    if not settled(list(tally.cast.values()), rules.panel_spread if panel_sat else rules.repeat_range):
         return _without_chair(
             tally, "the jurors of the panel did not agree, and the orchestrator did not decide"
         )

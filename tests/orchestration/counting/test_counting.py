@@ -64,6 +64,22 @@ def test_the_rule_counts_as_it_says(rule: str, votes: list[Value], expected: Val
     assert value(rule, tally(votes)) == expected
 
 
+@pytest.mark.parametrize(
+    ("votes", "apart", "expected"),
+    [
+        ({"a": 3, "a#2": 5}, {"repeat_range": 2}, 4),
+        ({"a": 3, "a#2": 5}, {"repeat_range": 1, "panel_spread": 3}, None),
+        ({"a": 3, "a#2": 3, "b": 5}, {"repeat_range": 2}, None),
+        ({"a": 3, "a#2": 3, "b": 5}, {"panel_spread": 2}, 3),
+    ],
+)
+def test_the_judges_repeats_are_held_to_their_range_and_a_panel_to_its_spread(
+    votes: dict[str, Value], apart: dict[str, float], expected: Value | None
+) -> None:
+    sits = jury(protocol="escalate", escalation=apart)
+    assert value("escalated", tally(votes, sits=sits)) == expected
+
+
 def test_the_orchestrators_decision_stands_over_the_votes_under_its_own_rule_only() -> None:
     decided = tally([1, 5], finding=2)
     assert value("decision", decided) == 2
