@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import sys
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +33,7 @@ from venire.orchestration.record.manifest import (
 )
 from venire.orchestration.record.merging import merge_runs
 from venire.orchestration.record.redaction import address_of
+from venire.orchestration.record.sqlite import SqliteDatabase
 from venire.orchestration.record.store import KeyFilter, recorded_cost, run_exists
 from venire.orchestration.transcript import Stop
 from venire.orchestration.worked_examples import ScoredCases
@@ -51,7 +55,7 @@ def asked(body: str, opening: str = "", **settings: Any) -> Request:
     )
 
 
-def in_run(folder: Path, work: Callable[[Store], Awaitable[Any]], **options: Any) -> Any:
+def in_run(folder: Path | str, work: Callable[[Store], Awaitable[Any]], **options: Any) -> Any:
     """What `work` gives back of the run, which is written and closed as by a process of its own."""
 
     async def go() -> Any:
@@ -93,6 +97,7 @@ def test_every_part_of_a_reply_comes_back_in_this_session_and_the_next(tmp_path:
     requests = [asked(f"question {number}", "the case") for number in range(len(REPLIES))]
 
     async def again(store: Store) -> list[Reply | None]:
+        assert await store.get(asked("another question").key) is None
         return [await store.get(request.key) for request in requests]
 
     async def first(store: Store) -> list[Reply | None]:
@@ -109,14 +114,18 @@ def test_a_call_is_stored_with_its_terms_and_each_text_once(tmp_path: Path) -> N
     address = "https://u:hunter2@h/v1?api_key=k"
 
     async def work(store: Store) -> None:
-        for body in ("one", "two"):
+        for body, reply in (
+            ("one", Reply("answer", version="v2", failures=(TRY,))),
+            ("two", Reply("answer")),
+        ):
             request = asked(body, "the case", temperature=0.5, base_url=address)
-            await store.put(request.key, request, Reply("answer", version="v2", failures=(TRY,)))
+            await store.put(request.key, request, reply)
 
     in_run(tmp_path, work)
     stored = [
         json.loads(request) for (request,) in rows(tmp_path, "SELECT request FROM calls ORDER BY rowid")
     ]
+    assert stored[1].keys() == {"model", "settings", "repeat", "parts"}
     assert stored[0] == {
         "model": "server/a",
         "settings": {"temperature": 0.5, "base_url": "https://***@h/v1?api_key=***"},
@@ -154,8 +163,9 @@ def test_a_redacted_record_holds_no_word_and_opens_only_to_who_asks_the_same(tmp
 def test_a_run_stays_as_it_was_begun_redacted_or_not(tmp_path: Path, rubric: Rubric) -> None:
     plain, sealed = tmp_path / "plain", tmp_path / "sealed"
     in_run(plain, lambda store: sit(store, rubric))
-    with pytest.raises(VenireError, match="started without --redact"):
+    with pytest.raises(VenireError, match="started without --redact") as refused:
         Store.create(plain, redact=True)
+    assert refused.value.remedy
     # The refusal let go of the lock.
     assert in_run(plain, redacted) is False
     in_run(sealed, lambda store: sit(store, rubric), redact=True)
@@ -168,8 +178,9 @@ def test_a_run_stays_as_it_was_begun_redacted_or_not(tmp_path: Path, rubric: Rub
         record.execute("UPDATE facts SET value = 'ROT13' WHERE name = 'redacted'")
         record.commit()
     for opened in (Store.create, Store.read, Store.create):
-        with pytest.raises(VenireError, match="not encrypted by AES-256-GCM"):
+        with pytest.raises(VenireError, match="not encrypted by AES-256-GCM") as refused:
             opened(sealed)
+        assert refused.value.remedy
 
 
 async def redacted(store: Store) -> bool:
@@ -189,6 +200,8 @@ def test_cases_and_deliberations_are_stored_in_the_form_of_the_run(
             await store.keep_unfinished(
                 number, case, case_fingerprint(case), heard(case, rationale="A canary.")
             )
+        # Whoever looks on reads the case that is being heard.
+        assert store.case("c2", case_fingerprint(other)) == store.stored_form(other)
         await store.add(number, CASE, case_fingerprint(CASE), heard(rationale="A canary."), position=5)
         assert [u.case for u in store.unfinished_deliberations(9)] == ["c2"]
         assert await store.last_hearing(number, "c1") == (1, case_fingerprint(CASE))
@@ -209,6 +222,8 @@ def test_cases_and_deliberations_are_stored_in_the_form_of_the_run(
         assert store.unfinished_deliberations(9) == []
 
     in_run(tmp_path, work, redact=redact)
+    # A later session asks the record, as it knows of no key.
+    assert in_run(tmp_path, lambda store: store.last_hearing(1, "c2")) is None
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert (b"canary" in stored, b"nurses" in stored) == (not redact, not redact)
     assert rows(tmp_path, "SELECT arm, case_id, position, follows FROM transcripts ORDER BY id") == [
@@ -256,22 +271,72 @@ def test_what_a_run_says_of_itself_it_goes_on_saying(tmp_path: Path) -> None:
     assert in_run(tmp_path / "a", salt) == first != in_run(tmp_path / "b", salt)
 
 
+def threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.name.startswith("venire-")}
+
+
 def test_a_directory_is_its_one_writers_own(tmp_path: Path) -> None:
     async def work(store: Store) -> None:
-        assert not store.shared
+        assert not store.shared and threads() == {"venire-record"}
         assert await store.lease(1, "c") and await store.lease(1, "c")
         await store.end_lease(1, "c")
         store.forgo("0" * 64)
 
     in_run(tmp_path, work)
     reader = Store.read(tmp_path)
+    assert threads() == set()
     request = asked("one")
     with pytest.raises(AssertionError, match="opened for reading"):
         asyncio.run(reader.put(request.key, request, Reply("x")))
+    in_run(tmp_path, lambda store: store.put(request.key, request, Reply("x")))
+    assert asyncio.run(reader.get(request.key)) == Reply("x"), "written since it was opened"
     reader.release()
     store = Store.create(tmp_path)
     store.close_sync()
     in_run(tmp_path, redacted)
+
+
+class Distant(SqliteDatabase):
+    """A directory behind an address, as a database on another machine is: others may write it, so cases are leased."""
+
+    distant = True
+
+    def __init__(self, address: str, *, write: bool) -> None:
+        super().__init__(Path(address.partition("://")[2]), write=write)
+        self.leases = {"1 taken"}
+
+    def lease(self, name: str) -> bool:
+        free = name not in self.leases
+        self.leases.add(name)
+        return free
+
+    def end_lease(self, name: str) -> None:
+        self.leases.remove(name)
+
+
+def test_a_run_at_an_address_is_asked_beside_the_loop_and_its_cases_are_leased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        sys.modules, "venire.orchestration.record.postgres", SimpleNamespace(PostgresDatabase=Distant)
+    )
+    place = f"postgresql://{tmp_path / 'run'}"
+    request = asked("one")
+
+    async def work(store: Store) -> None:
+        assert store.shared and threads() == {"venire-record", "venire-look-up"}
+        # Another process may have stored what this one has not.
+        assert await store.get(request.key) is None
+        await store.put(request.key, request, Reply("x"))
+        assert await store.get(request.key) == Reply("x")
+        assert await store.lease(1, "c") and not await store.lease(1, "c")
+        assert not await store.lease(1, "taken")
+        await store.end_lease(1, "c")
+        assert await store.lease(1, "c")
+
+    assert not run_exists(place)
+    in_run(place, work)
+    assert run_exists(place) and recorded_cost(place).calls == 1
 
 
 def test_where_there_is_no_run_nothing_is_found_and_nothing_is_made(tmp_path: Path) -> None:
@@ -284,8 +349,12 @@ def test_where_there_is_no_run_nothing_is_found_and_nothing_is_made(tmp_path: Pa
     with closing(sqlite3.connect(place / "record.sqlite")) as record:
         record.execute("CREATE TABLE t (x)")
     assert not run_exists(place)
-    with pytest.raises(NoRun):
+    with pytest.raises(NoRun, match=str(place)):
         Store.read(place)
+    with closing(sqlite3.connect(place / "record.sqlite")) as record:
+        record.execute("PRAGMA user_version = 1")
+    with pytest.raises(VenireError, match="has version 1"):
+        recorded_cost(place)
     in_run(tmp_path / "other", redacted)
     assert run_exists(tmp_path / "other") and recorded_cost(tmp_path / "other") == Cost()
 
@@ -307,7 +376,7 @@ def test_texts_that_are_known_to_be_stored_are_few_and_all_are_stored(
         for body in ("one", "one ", "two", "one"):
             request = asked(body, "the case")
             await store.put(request.key, request, Reply("x"))
-            assert len(store._texts) <= 3
+            assert len(store._texts) == 3
 
     in_run(tmp_path, work)
     stored = {json.loads(text) for (text,) in rows(tmp_path, "SELECT text FROM texts")}
