@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -94,6 +95,7 @@ def test_an_unknown_price_is_infinite_until_an_answer_shows_one() -> None:
     # 400 tokens cost 6 dollars.
     assert shown.usd == pytest.approx(shown.tokens * 6 / 400)
     assert shown.likely_usd == pytest.approx(shown.likely_tokens * 6 / 400)
+    assert taught(50).estimate(request(), None).usd == 0, "a model that nobody charges for"
 
 
 class Refused(Exception):
@@ -198,7 +200,15 @@ def test_a_call_that_is_given_up_lets_go_of_what_it_held() -> None:
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert await asyncio.wait_for(held.reserve(of(tokens=100)), 1) == of(tokens=100)()
+        last = await asyncio.wait_for(held.reserve(of(tokens=100)), 1)
+        assert last == of(tokens=100)()
+        waiting = asyncio.ensure_future(held.reserve(of(tokens=101)))
+        await asyncio.sleep(0)
+        held.release(last)
+        # Refused, and cancelled before it could hear of it: there is nothing to let go of.
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
 
     asyncio.run(main())
 
@@ -262,8 +272,15 @@ def test_a_budget_says_which_limit_is_spent(limits: dict[str, Any], spent: Cost,
 def test_dollars_that_nobody_knows_cannot_be_limited() -> None:
     budget = Budget(max_usd=1.0)
     budget.add(Cost(calls=2, priced=1, known_usd=0.1))
-    with pytest.raises(VenireError, match="max_usd cannot be applied"):
+    with pytest.raises(VenireError, match=r"the price of a call that was made is not known\n.*--prices"):
         budget.check()
+
+
+def test_seconds_are_counted_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    Budget(max_seconds=41, started=60.0).check()
+    with pytest.raises(BudgetSpent):
+        Budget(max_seconds=40, started=60.0).check()
 
 
 @pytest.mark.parametrize(
@@ -391,8 +408,9 @@ def test_a_call_that_fits_into_no_limit_is_refused_before_it_is_sent(
         asyncio.run(meter.reserve(request(), PRICE))
     assert caught.value.limit == limit and str(caught.value) == limit  # type: ignore[attr-defined]
     # From then on nothing is let in.
-    with pytest.raises(raised):
+    with pytest.raises(raised) as caught:
         meter.admit()
+    assert caught.value.limit == limit  # type: ignore[attr-defined]
 
 
 def test_dollars_are_held_while_calls_are_in_flight_and_let_go_when_they_end() -> None:
@@ -409,8 +427,18 @@ def test_dollars_are_held_while_calls_are_in_flight_and_let_go_when_they_end() -
         await asyncio.wait_for(waiting, 1)
         held.release(waiting.result())
         assert await asyncio.wait_for(held.reserve(of(usd=1.0)), 1)
+        # What rounding leaves of 0.2 + 0.6 - 0.2 - 0.6 is held by nobody.
+        held = reservations(max_usd=0.8)
+        for ended in [await held.reserve(of(usd=usd)) for usd in (0.2, 0.6)]:
+            held.release(ended)
+        assert await asyncio.wait_for(held.reserve(of(usd=0.8)), 1)
 
     asyncio.run(main())
+
+
+def test_beside_a_call_of_unknown_price_only_what_is_free_is_sent() -> None:
+    unknown, free, paid = of(usd=math.inf, likely_usd=0.0), of(), of(usd=0.1)
+    assert asyncio.run(admitted(reservations(max_usd=1.0), unknown, free, paid)) == [unknown(), free(), None]
 
 
 def test_what_is_spent_adds_up_call_by_call() -> None:
