@@ -58,7 +58,7 @@ def _alike(kept: Any, now: Any) -> bool:
     if isinstance(kept, list) and isinstance(now, list):
         return len(kept) == len(now) and all(map(_alike, kept, now))
     if isinstance(kept, float) and isinstance(now, float):
-        return math.isclose(kept, now, rel_tol=1e-6, abs_tol=1e-9)
+        return math.isclose(kept, now, rel_tol=1e-5, abs_tol=1e-9)
     return type(kept) is type(now) and bool(kept == now)
 
 

@@ -133,7 +133,7 @@ def answer(call: Call) -> Any:
 
 def _vote(call: Call, name: str, number: int) -> Any:
     """A juror's own score, or at times the middle of those it is shown; a single judge's depends on the repeat as well."""
-    again = call.number % 2 if call.model == "judge" else 0
+    again = call.body.get("seed", 0)
     own = _score(name, number, SEATS.get(call.model, 0.2), 1.1, call.model, again)
     shown = re.search(rf"\n## {name}\n(.*?)(?=\n## |\n# |$)", call.prompt, re.DOTALL)
     scores = [int(score) for score in re.findall(r" gave (\d)", shown.group(1))] if shown else []
@@ -150,7 +150,8 @@ def write_wide_files(folder: Path, url: str) -> list[Path]:
     (folder / "people.csv").write_text("\n".join(lines) + "\n")
     files = []
     for jury in JURIES:
-        seats = [{"name": seat, "model": f"server/{seat}", "base_url": url} for seat in jury["seats"]]
+        # A repeat's seed is that of the seat and its number.
+        seats = [{"name": seat, "model": f"server/{seat}", "base_url": url, **({"seed": 0} if seat == "judge" else {})} for seat in jury["seats"]]  # fmt: skip
         boss = {"orchestrator": {"model": "server/boss", "base_url": url}} if "orchestrator" in jury else {}
         files.append(folder / f"{jury['name']}.yaml")
         files[-1].write_text(json.dumps({**jury, "seats": seats, **boss}))
