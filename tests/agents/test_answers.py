@@ -10,6 +10,7 @@ import time
 
 import pytest
 from odd_replies import ballot, odd_reply
+from pydantic import BaseModel
 
 from venire import Rubric
 from venire.agents.answers import UnusableAnswer, legal_attributes, read_answer, refuses, without_thinking
@@ -37,6 +38,7 @@ def score(text: str, rubric: Rubric, shown: str = "") -> int:
 def failure(text: str, rubric: Rubric, shown: str = "") -> tuple[str, str]:
     with pytest.raises(UnusableAnswer) as unusable:
         read_answer(text, ballot_shape(rubric), asked(shown))
+    assert str(unusable.value) == str(unusable.value.failure)
     return unusable.value.failure.reason, unusable.value.failure.detail
 
 
@@ -168,6 +170,8 @@ def test_a_refusal_is_one_whatever_braces_are_in_it(rubric: Rubric, text: str) -
     [
         (ballot().replace('"score": 4', '"score": 4, "score": 2', 1), "'score' appears more than once"),
         (ballot()[:-1] + ', "thorough": {}}', "'thorough' appears more than once"),
+        (f'{{"{"k" * 99}": 1, "{"k" * 99}": 1}}', f"the key {'k' * 60!r} appears"),
+        (ballot().replace("It holds", "\\ud800", 1), "no JSON object"),
         (f"{ballot(3)} or rather {ballot(4)}", "exactly one"),
         ('{"k":' * 1_500, TOO_DEEP),
         ('{"k":' * 100_000, "more than 2000 values"),
@@ -180,6 +184,8 @@ def test_a_refusal_is_one_whatever_braces_are_in_it(rubric: Rubric, text: str) -
     ids=[
         "key twice",
         "attribute twice",
+        "long key twice",
+        "half a character",
         "two",
         "deep",
         "deeper",
@@ -327,7 +333,7 @@ def test_a_refusal_opens_the_answer_and_beside_braces_names_what_it_will_not_do(
 def filler(values: int, length: int) -> str:
     """A ballot with so many commas and brackets outside its strings, and at least so long."""
     parts = json.loads(ballot())
-    parts["accurate"]["rationale"] = 'x, {[ \\ " ,' * (length // 12)
+    parts["accurate"]["rationale"] = 'x, {[ \\ " ,' * (length // 12) + "\\"
     text = json.dumps(parts)
     bare = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
     more = values - sum(bare.count(mark) for mark in ",{[")
@@ -339,7 +345,8 @@ def test_values_are_counted_outside_strings_and_only_in_long_answers(rubric: Rub
     assert "more than 2000" in failure(filler(2001, 9_000), rubric)[1]
     tight = '{"a":[' + "1," * 3_900 + "1]}"
     assert len(tight) < 8_000 and "more than 2000" not in failure(tight, rubric)[1]
-    assert "more than 2000" in failure(tight + " " * 8_000, rubric)[1]
+    assert "more than 2000" not in failure(tight.ljust(8_000), rubric)[1]
+    assert "more than 2000" in failure(tight.ljust(8_001), rubric)[1]
 
 
 def test_a_lead_in_of_politeness_may_not_go_on_for_ever(rubric: Rubric) -> None:
@@ -347,6 +354,8 @@ def test_a_lead_in_of_politeness_may_not_go_on_for_ever(rubric: Rubric) -> None:
     assert score(f"{polite} Here is my ballot: {ballot()}", rubric) == 4
     assert "beside the JSON object" in failure(f"{polite * 2} Here is my ballot: {ballot()}", rubric)[1]
     assert "beside the JSON object" in failure(f"{ballot()} {'thank you ' * 50}", rubric)[1]
+    assert score(f"{'Here is my ballot:'.ljust(400)}{ballot()}", rubric) == 4
+    assert "beside the JSON object" in failure(f"{'Here is my ballot:'.ljust(401)}{ballot()}", rubric)[1]
 
 
 @pytest.mark.parametrize(
@@ -373,17 +382,31 @@ def test_only_what_others_wrote_between_markers_can_be_quoted(
         assert not quoted
 
 
+class Share(BaseModel):
+    share: float
+
+
+def test_an_answer_without_words_is_a_quotation_however_its_number_is_written() -> None:
+    for shown, quoted in (('{"share": 0.5}', True), ('{"share": 0.25}', False)):
+        with pytest.raises(UnusableAnswer) if quoted else contextlib.nullcontext():
+            assert read_answer('{"share": 0.50}', Share, asked(shown)).share == 0.5
+
+
 def test_what_is_wrong_is_told_with_its_place_what_was_given_and_how_the_answer_began(rubric: Rubric) -> None:
     text = ballot()
     assert "accurate.score: " in failure(text.replace('"score": 4', '"score": 9', 1), rubric)[1]
     assert "(given 'high')" in failure(text.replace('"score": 4', '"score": "high"', 1), rubric)[1]
     assert "(given True)" in failure(text.replace('"score": 4', '"score": true', 1), rubric)[1]
     assert "given" not in failure(text.replace('"score": 4', f'"score": "{"x" * 60}"', 1), rubric)[1]
-    assert "given" not in failure(text.replace('"score": 4', f'"score": {9**99}', 1), rubric)[1]
-    assert "given" not in failure(text.replace('"score": 4', '"score": [1]', 1), rubric)[1]
+    for shown, unsaid in (("9", "[1]"), (str(2**199), str(2**200))):
+        told, plain = (failure(text.replace('"score": 4', f'"score": {given}', 1), rubric)[1] for given in (shown, unsaid))  # fmt: skip
+        assert told == f"{plain} (given {shown})"
     assert failure(text.replace(', "score": 4', "", 1), rubric)[0] == "unparsable", "no score is on no scale"
     began = failure("word  " * 100, rubric)[1]
-    assert "the answer began: 'word word" in began and len(began) < 300
+    assert began.endswith(f"the answer began: {('word ' * 40)[:200]!r}")
+    assert failure(" " * 1_999 + "ab", rubric)[1].endswith("the answer began: 'a'")
+    long = failure(json.dumps({"k" * 201: 1}), rubric)[1]
+    assert f"{'k' * 200}: " in long and "k" * 201 not in long
     many = failure(json.dumps({f"k{n}": 1 for n in range(20)}), rubric)[1]
     assert many.count("; ") == 5
     cut = failure("I'm sorry. " + "x" * 500, rubric)
