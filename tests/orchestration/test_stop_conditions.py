@@ -181,6 +181,7 @@ def test_hard_limits_are_told_apart() -> None:
     assert stopping.tokens(meter)(heard()) == Stop(reason="budget", limit="max_tokens", value=10)
     assert stopping.dollars(meter)(heard()) is None
     assert stopping.seconds(meter)(heard()) is None
+    assert stopping.hard_limits(meter)(heard()) == stopping.tokens(meter)(heard())
     times = Meter(Limits(max_seconds=10, max_usd=0.1), Budget())
     times._started -= 11
     assert (

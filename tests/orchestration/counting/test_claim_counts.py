@@ -49,11 +49,15 @@ def check(claim: str, verdict: str | None) -> Check:
 
 
 def heard(
-    votes: dict[str, list[str | None]], *, of: str = "output", other: list[str] | None = None
+    votes: dict[str, list[str | None]],
+    *,
+    of: str = "output",
+    other: list[str] | None = None,
+    central: int = 0,
 ) -> Transcript:
-    """Claims `of` a text with the verifiers' verdicts in their order; with `other`, as many of the reference, all found so by `a`."""
+    """Claims `of` a text, the first ones `central`, with the verifiers' verdicts in their order; with `other`, as many of the reference, all found so by `a`."""
     number = len(next(iter(votes.values()), []))
-    claims = tuple(Claim(id=f"{of}-{n}", text=f"claim {n}") for n in range(number))
+    claims = tuple(Claim(id=f"{of}-{n}", text=f"claim {n}", central=n < central) for n in range(number))
     made = Transcript(case="c", arm="j", protocol="decompose-verify", seats=tuple(votes))
     made = made.add([Extracted(round=1, who="x", of=of, claims=claims)])
     if other is not None:
@@ -72,6 +76,7 @@ def test_a_claims_verdict_is_that_of_more_than_half_of_those_who_gave_one() -> N
     found = claim_outcomes(transcript)
 
     assert [each.verdict for each in found] == [S, NS, None, None]
+    assert [each.claim.id for each in found] == ["output-0", "output-1", "output-2", "output-3"]
     assert [each.why for each in found] == ["", "", "no verdict has a majority", "too few verifiers gave a verdict on this claim: 0 of the 1 that are needed"]  # fmt: skip
     assert found[0].dissent == ("c",) and found[0].votes == {"a": S, "b": S, "c": NS}
     assert found[2].dissent == ("a", "b") and list(found[3].checks) == ["a", "b", "c"]
@@ -129,7 +134,10 @@ def test_shares_by_hand() -> None:
     )
     nothing = ClaimShares()
     assert (nothing.addressed, nothing.all, nothing.contradicted, nothing.enough) == (None, None, None, False)
-    assert str(nothing).endswith("addressed undefined, all undefined, uncontradicted undefined")
+    assert str(nothing) == (
+        "0 claims: 0 supported, 0 not supported, 0 not addressed; "
+        "shares: addressed undefined, all undefined, uncontradicted undefined"
+    )
 
 
 @given(st.lists(st.sampled_from([S, NS, NA, None]), max_size=12))
@@ -257,23 +265,30 @@ def test_a_transcript_of_another_protocol_has_no_claims_to_count() -> None:
 
 
 def test_one_seat_is_counted_by_its_own_checks() -> None:
-    transcript = heard({"a": [S, S], "b": [NS, S], "c": [NS, None]})
+    transcript = heard({"a": [S, S], "b": [NS, S], "c": [NS, None]}, other=[S], central=1)
     options = ClaimOptions(central_weight=2)
     assert [seat_findings(transcript, options, juror).measure("precision").value for juror in "abc"] == [
         1,
-        0.5,
+        1 / 3,
         0,
     ]
     assert seat_findings(transcript, options, "nobody").measure("precision").value is None
-    assert jury_findings(transcript, options).of.claims == 2
+    together = jury_findings(transcript, options).of
+    assert (together.claims, together.not_supported, together.supported) == (2, 2, 1)
+    unheard = transcript.model_copy(update={"entries": transcript.entries[:1]})
+    assert [dict(each.checks) for each in claim_outcomes(unheard)] == [{}, {}], "nobody has checked yet"
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
     options = ClaimOptions(against="source")
     require_countable(rubric("support", "f1"), options)
     require_countable(rubric("anything", scale=YES), options)
-    with pytest.raises(VenireError, match="cannot answer the question 'style'"):
+    with pytest.raises(VenireError, match=r"cannot answer the question 'style'[^$]*support, precision"):
         require_countable(rubric("support", "style"), options)
+    two = {"share": SHARE, "yes": YES}
+    mixed = [{"name": name, "question": "?", "scale": scale} for name, scale in (("concordant", "yes"), ("style", "share"))]  # fmt: skip
+    with pytest.raises(VenireError, match="cannot answer the question 'style'"):
+        require_countable(rubric(scales=two, attributes=mixed), options)
     with pytest.raises(VenireError, match="'support' of the rubric 'r' is a share"):
         require_countable(rubric("support", scale={**SHARE, "maximum": 5}), options)
     with pytest.raises(VenireError, match="is a share"):

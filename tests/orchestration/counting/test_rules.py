@@ -105,6 +105,8 @@ def test_words_are_counted_by_the_commonest_and_a_tie_goes_to_the_first_of_the_a
 
 def test_a_binary_tie_is_hung_by_the_median_and_not_by_what_has_a_rule_for_it() -> None:
     assert counted("median", tally(0, 1, scale=TWO)) == (None, "none")
+    tied = tally(0, 1, scale=TWO)
+    assert counting_rule("median").over([tied])(tied).why.startswith("the votes are tied")
     assert counted("median", tally(0, 0, 1, 1, scale=TWO)) == (None, "none")
     assert counted("median", tally(0, 1, 1, scale=TWO)) == (1, "median")
     assert counted("median", tally(0, 0, 1, scale=TWO)) == (0, "median")
@@ -130,6 +132,8 @@ def test_a_tie_of_modes_goes_to_the_one_nearest_the_median_and_then_to_the_lower
     assert mode([5, 5, 1, 1, 4]) == 5
     assert mode([3]) == 3
     assert counted("majority", tally(1, 5, 5)) == (5, "mode")
+    with pytest.raises(VenireError, match="counting rule"):
+        counting_rule("plurality-of-fives")
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=7), st.sampled_from(RULES), st.randoms())
@@ -164,6 +168,10 @@ def test_weights_of_the_jury_file_count_and_a_seat_without_one_weighs_one() -> N
     assert counted("weighted", one) == (pytest.approx((3 * 1 + 5 + 5) / 5), "weighted")
     assert counted("weighted", tally(1, 5, weights={"j0": 0.0})) == (5, "weighted")
     assert counted("weighted", tally(1, weights={"j0": 0.0})) == (None, "none")
+    unweighed = tally(1, weights={"j0": 0.0})
+    assert (
+        counting_rule("weighted").over([unweighed])(unweighed).why == "every juror who voted has the weight 0"
+    )
     assert counted("weighted", tally("red", "blue", "blue", scale=COLOURS, weights={"j0": 3.0})) == ("red", "weighted")  # fmt: skip
     assert counted("weighted", tally("red", "blue", scale=COLOURS, weights={"j0": 1.0})) == (
         "blue",
@@ -175,6 +183,7 @@ def test_repeats_of_a_judge_weigh_as_the_judge_does() -> None:
     one = tally_of({"a#1": 1, "a#2": 1, "b": 5}, weights={"a": 2.0})
     assert counted("weighted", one)[0] == pytest.approx((2 + 2 + 5) / 5)
     assert set(reliability([one])) == {"a", "b"}
+    assert reliability([tally_of({"a#1": "red", "a#2": "red", "b": "blue"}, COLOURS)]) == {"a": 0.5, "b": 0.0}
 
 
 def test_reliability_is_how_near_a_juror_is_to_the_others_on_the_length_of_the_scale() -> None:
