@@ -14,6 +14,7 @@ from venire.orchestration.reading.analysis.movement import (
     influence,
     majority,
     moves,
+    of_latest,
     turning_points,
 )
 from venire.orchestration.transcript import Purpose
@@ -118,6 +119,19 @@ def test_to_conform_is_to_join_more_than_half_without_new_evidence() -> None:
     assert conformity(joined(5, 5)) == ()
     assert conformity(joined(4, 4, grounds=True)) == ()
     assert conformity(joined(4, 4), among=()) == ()
+    twice = transcript_of(
+        [cast(name, {X: value}) for name, value in {"a": 1, "b": 4, "c": 4, "d": 4, "e": 2}.items()],
+        [cast(name, {X: 4}, round=2, purpose="revision", saw=("1/b",)) for name in ("a", "e")],
+    )
+    assert [drawn.move.juror for drawn in conformity(twice)] == ["a", "e"]
+
+
+def test_an_analysis_is_made_once_for_the_deliberation_it_was_last_asked_of() -> None:
+    asked: list[Transcript] = []
+    analysis = of_latest(lambda transcript: asked.append(transcript) or len(asked))  # type: ignore[func-returns-value]
+    one, other = revised(), revised()
+
+    assert [analysis(each) for each in (one, one, other, other, one)] == [1, 1, 2, 2, 3]
 
 
 def test_a_chance_to_conform_is_a_revision_against_a_majority() -> None:
@@ -128,6 +142,11 @@ def test_a_chance_to_conform_is_a_revision_against_a_majority() -> None:
     assert chances(transcript_of(first, second)) == {"a": 1}
     assert chances(transcript_of(first, challenged)) == {}
     assert chances(transcript_of(first[:2], second)) == {}
+    again = [cast("a", {X: 2}, round=2, purpose="revision")]
+    assert chances(transcript_of(first, again, second)) == {"a": 2}
+    # Who has not voted before has nothing to give up.
+    late = [cast("d", {X: 2}, round=2, purpose="revision")]
+    assert chances(transcript_of(first, late)) == {}
 
 
 def test_a_majority_is_more_than_half() -> None:
@@ -172,6 +191,14 @@ def test_a_turning_point_moves_the_middle_or_settles_the_jury() -> None:
     assert after(2, 3, 5) == [(2, 2, 4, 3, False, 1)]
     assert after(4, 4, 4) == [(2, 2, 4, 4, True, 2)]
     assert after(5, 5, 5) == [(2, 2, 4, 5, True, 2)]
+    nearly = [cast("a", {X: 4}), cast("b", {X: 4}), cast("c", {X: 5})]
+    moved = [cast("c", {X: 4}, round=2, purpose="revision")]
+    back = [cast(name, {X: 5}, round=3, purpose="revision") for name in "abc"]
+    # Each step is told by what stood after it, not after the next.
+    assert [turn[1:6] for turn in turning_points(transcript_of(nearly, moved, back))] == [
+        (2, 2, 4, 4, True),
+        (3, 3, 4, 5, False),
+    ]
 
 
 def test_among_words_the_commonest_answer_is_the_middle() -> None:
