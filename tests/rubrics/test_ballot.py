@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from venire import Rubric
+from venire.rubrics import ballot as ballot_module
 from venire.rubrics.ballot import (
     Ballot,
     ballot_schema,
@@ -96,6 +98,14 @@ RUBRIC = Rubric.model_validate(
         ],
     }
 )
+
+
+@pytest.fixture(autouse=True)
+def _shapes_made_anew() -> Iterator[None]:
+    """What a shape is made of is read only while it is made."""
+    ballot_module._shape_for.cache_clear()
+    ballot_module._shape.cache_clear()
+    yield
 
 
 def answer(score: object, **more: object) -> dict[str, object]:
