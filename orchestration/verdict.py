@@ -185,7 +185,7 @@ def verdict(
             name: _with_escalation(outcome, transcript, name, rubric.scale_of(name), jury)
             for name, outcome in outcomes.items()
         }
-    reached = {name: o.value for name, o in outcomes.items() if o.status == "reached" and o.value is not None}
+    reached = {name: o.value for name, o in outcomes.items() if o.value is not None}
     assert transcript.stop is not None
     return Verdict(
         case=transcript.case,
@@ -346,7 +346,7 @@ def _outcome_of(
     return Outcome(
         status=status,
         value=value,
-        support=1 - len(against) / len(standing) if standing else None,
+        support=1 - len(against) / len(standing),
         spread=_spread(standing),
         votes=len(standing),
         method=method,

@@ -133,7 +133,7 @@ def test_it_does_not_apply_where_more_than_half_say_so(
 
     assert (found.status, found.value, found.votes) == (status, value, len(votes))
     if status == "not_applicable":
-        assert (found.method, found.support) == ("majority", pytest.approx(2 / 3))
+        assert (found.method, found.support, found.why) == ("majority", pytest.approx(2 / 3), "")
         assert [each.juror for each in found.dissent] == ["c"] and found.spread == 0
 
 
@@ -281,6 +281,8 @@ def test_a_verdict_too_tall_or_too_wide_is_cut_and_says_so() -> None:
     wide = one.model_copy(update={"case": "w" * 100})
     first = str(wide).splitlines()[0]
     assert len(first) == 78 and first.endswith("w...")
+    full = one.model_copy(update={"case": "w" * (78 - len(" by j: complete"))})
+    assert str(full).splitlines()[0].endswith("by j: complete")
 
 
 def test_names_that_are_markup_stay_words_in_a_notebook() -> None:
@@ -300,7 +302,7 @@ def rule_of(**thresholds: float | None) -> dict[str, object]:
 
 
 def test_what_may_not_stand_unseen_is_told_by_the_jurys_rule() -> None:
-    rule = rule_of(accurate=0.0, risk=None)
+    rule = rule_of(accurate=0.95, risk=None)
     entries: list[AnyEntry] = [cast(name, {"accurate": 4, "risk": 2}) for name in "ab"]
     found = counted(entries, jury=bench("a", "b", rule=rule, escalate_to="people"))
 
@@ -482,13 +484,16 @@ def test_a_question_that_hangs_on_another_answer_does_not_apply_to_who_answered_
         entries.append(cast("z", {"then": 4}))
         transcript = transcript_of(entries).with_stop(Stop(reason="complete"))
         (_, tally) = tallies(transcript, rubric, bench(*firsts, "z"))
-        assert (tally.case, tally.attribute) == ("c", "then")
+        assert (tally.case, tally.attribute, tally.jury) == ("c", "then", bench(*firsts, "z"))
         assert tally.cast == {name: 3 if value == 5 else NOT_APPLICABLE for name, value in firsts.items()} | {
             "z": 4
         }
         found = verdict(transcript, rubric, bench(*firsts, "z"), count="mean")["then"]
         return found.status, found.value
 
+    # Whoever gave no answer to the first question is asked the second all the same.
+    unasked = tallies(transcript_of([cast("z", {"then": 4})]), rubric, bench("y", "z"))
+    assert [tally.cast for tally in unasked] == [{}, {"z": 4}]
     assert then(a=5, b=5) == ("reached", pytest.approx(10 / 3))
     assert then(a=5, b=1) == ("reached", 3.5)
     assert then(a=1, b=1) == ("not_applicable", None)
@@ -538,6 +543,13 @@ def test_claims_are_counted_into_the_verdict_and_listed_with_it() -> None:
         "support"
     ].status == "hung"
     assert voted({"a": 1, "b": 1}).claims == ()
+    # Without a claim nobody could vote, and the reason is the claims', not the jurors'.
+    none = transcript_of([Extracted(round=1, who="x", of="output", claims=())])
+    none = none.model_copy(update={"protocol": "decompose-verify", "stop": Stop(reason="complete")})
+    assert (
+        verdict(none, rubric, bench("a", "b"), count="claims")["support"].why
+        == "the output makes no claim that can be checked"
+    )
 
 
 def test_the_page_of_a_notebook_has_a_head_a_caption_and_a_row_for_each_score() -> None:
@@ -568,7 +580,7 @@ def test_signals_go_by_the_outcomes_support_and_by_how_many_could_have_voted() -
     def of(outcome: object = made["accurate"], **jury: object) -> dict[str, float]:
         return outcome_signals(outcome, transcript, "accurate", scale, bench("a", "b", **jury))  # type: ignore[arg-type]
 
-    assert of() == of(repeats=3) == of(protocol="delphi")
+    assert of() == of(repeats=3) == of(protocol="delphi") and of()["turnout"] == 1
     assert of(protocol="single", repeats=3) == of(protocol="panel", repeats=3) != of()
     assert of(made["accurate"].model_copy(update={"support": 1.0})) != of()
     assert of(made["accurate"].model_copy(update={"spread": 0.0})) != of()
