@@ -334,8 +334,8 @@ def _no_count(why: str) -> Counted:
 def _too_few(shares: ClaimShares, of: str) -> str:
     if shares.claims == 1:
         return f"the only claim of the {of} has no verdict"
-    verb = "has" if shares.undecided == 1 else "have"
-    return f"{shares.undecided} of the {shares.claims} claims of the {of} {verb} no verdict"
+    # Of several claims at least two are without one.
+    return f"{shares.undecided} of the {shares.claims} claims of the {of} have no verdict"
 
 
 def by_claim(tally: Tally) -> Counted:
