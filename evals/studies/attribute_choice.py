@@ -225,17 +225,12 @@ def choose(
             held[name].append(answers)
     every = votes.at(np.unique(np.concatenate([fold.chosen_on for fold in parts])))
     arms, jury, best = _preferred_arms(every, objective, fit, rng)
-    rounds = _Rounds(votes, parts, objective, confidence)
+    rounds = Rounds(votes, parts, objective, confidence)
     tables = {name: rounds.table(pieces) for name, pieces in held.items()}
 
     def arm(role: str, name: str) -> HeldArm:
-        measures = {
-            each.name: rounds.value(tables[role], each)
-            for each in OBJECTIVES.values()
-            if all(map(each.fits, votes.scales))
-        }
         naive = float(_scores(every, arms[name][None, :], objective)[0]) * objective.better
-        return HeldArm(name, arms[name], rounds.estimate(tables[role]), naive, measures)
+        return HeldArm(name, arms[name], rounds.estimate(tables[role]), naive, rounds.measures(tables[role]))
 
     gain, p, error = rounds.difference(tables["jury"], tables[SINGLE])
     nothing = Estimate(
@@ -304,11 +299,11 @@ def usual_answers(train: ScoredVotes, test: ScoredVotes, objective: Objective) -
     return np.array([by_place.get(int(place), np.nan) for place in test.attribute])
 
 
-class _Rounds:
+class Rounds:
     """Held-out answers of each round of folds, and estimates from them: the mean over rounds, intervals by a jackknife."""
 
     def __init__(
-        self, votes: ScoredVotes, parts: Sequence[Fold], objective: Objective, confidence: float
+        self, votes: ScoredVotes, parts: Sequence[Fold], objective: Objective, confidence: float = 0.95
     ) -> None:
         self._parts, self._objective, self._confidence = parts, objective, confidence
         self._rows = held_rows(parts)
@@ -334,6 +329,11 @@ class _Rounds:
     def value(self, table: FloatArray, objective: Objective) -> float:
         """The mean over rounds, as it is reported."""
         return float(self._means(table, objective)[0]) * objective.better
+
+    def measures(self, table: FloatArray) -> dict[str, float]:
+        """The value of every objective that fits the scales."""
+        fitting = (each for each in OBJECTIVES.values() if all(map(each.fits, self._votes.scales)))
+        return {each.name: self.value(table, each) for each in fitting}
 
     def estimate(self, table: FloatArray) -> Estimate:
         found, _, _ = self._interval(self._means(table, self._objective), self._left_out(table))

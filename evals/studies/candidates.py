@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..comparison.objectives import ScoredVotes
 from ..ratings.folds import Fold, held_values
 from ..statistics.contrast import Contrast
 from ..statistics.estimate import Estimate
@@ -136,8 +135,8 @@ class Candidates:
     """Of arms as given: by kind, and under `best`, the arm that the cases to choose on choose now."""
     constant: FloatArray | None = None
     """The answers of one answer to everything, made on other cases."""
-    votes: ScoredVotes | None = None
-    """The arms' values on the questions held out."""
+    measures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Where values are known: by kind, and under `best`, every coefficient of the answers that are `best`, `jury` or `single`."""
 
     @property
     def clusters(self) -> int:
@@ -242,8 +241,13 @@ def preferred_column(answers: FloatArray, parts: Sequence[Fold], measure: Measur
 
 def chosen_answers(answers: FloatArray, parts: Sequence[Fold], measure: Measure) -> FloatArray:
     """The answers, to held-out questions, of the column that scored best on the others."""
-    best = [_highest(measure.scores(answers[fold.chosen_on].T, fold.chosen_on)) for fold in parts]
+    best = preferred_columns(answers, parts, measure)
     return held_values(parts, [answers[fold.held_out, at] for fold, at in zip(parts, best, strict=True)])
+
+
+def preferred_columns(answers: FloatArray, parts: Sequence[Fold], measure: Measure) -> list[int]:
+    """By fold, the column that scored best on its cases to choose on."""
+    return [_highest(measure.scores(answers[fold.chosen_on].T, fold.chosen_on)) for fold in parts]
 
 
 def _highest(scores: FloatArray) -> int:

@@ -24,7 +24,7 @@ from ..statistics.draws import Draws
 from ..statistics.estimate import undefined
 from ..statistics.matrix import FloatArray
 from .advice import AdviceTables, advice, arm_methods, juries_pay, recommended_arm
-from .attribute_choice import ArmChoice, HeldArm, usual_answers
+from .attribute_choice import ArmChoice, HeldArm, Rounds, usual_answers
 from .candidates import (
     JURY,
     SINGLE,
@@ -37,6 +37,7 @@ from .candidates import (
     gain,
     noise,
     preferred_column,
+    preferred_columns,
     price_tiers,
 )
 from .choices import POOLED, Choices, Goal, Voters
@@ -238,7 +239,7 @@ class _Room:
             names={kind: self._names[int(np.flatnonzero(self._kinds == kind)[preferred_column(mine, parts, measure)[0]])] for kind, mine in by_kind.items()}
             | {"best": self._names[preferred_column(table, parts, measure)[0]]},
             constant=None if votes is None else self._constant(votes, parts),
-            votes=None if votes is None else votes.at(held),
+            measures={} if votes is None else self._measures(votes, table, parts, measure),
         )  # fmt: skip
 
     def _constant(self, votes: ScoredVotes, parts: Sequence[Fold]) -> FloatArray:
@@ -251,27 +252,34 @@ class _Room:
             pieces.append(_credits(said, test) if self._by_credit else said)
         return held_values(parts, pieces)
 
+    def _measures(
+        self, votes: ScoredVotes, table: FloatArray, parts: Sequence[Fold], measure: Measure
+    ) -> dict[str, dict[str, float]]:
+        """By kind, and under `best`, the coefficients of the answers of whichever arm each fold's other cases preferred."""
+        rounds = Rounds(votes, parts, self._goal.objective)
+        among = {kind: self._kinds == kind for kind in (JURY, SINGLE)}
+        found = {}
+        for name, mine in {**among, "best": np.ones(len(self._kinds), dtype=bool)}.items():
+            if mine.any():
+                chosen = np.flatnonzero(mine)[preferred_columns(table[:, mine], parts, measure)]
+                said = [votes.votes[fold.held_out, at] for fold, at in zip(parts, chosen, strict=True)]
+                found[name] = rounds.measures(rounds.table(said))
+        return found
+
     def choice(self, candidates: Candidates, recommended: str) -> ArmChoice | None:
         """What is chosen, the best jury and judge, and the arm to use; None where there is no single judge or no value to tell."""
-        if candidates.single is None or candidates.votes is None:
+        if candidates.single is None or not candidates.measures:
             return None
         measure, by_name = candidates.measure, {arm.name: arm for arm in candidates.arms}
 
-        def held_arm(name: str, said: FloatArray, widened: float) -> HeldArm:
+        def held_arm(name: str, said: FloatArray, widened: float, role: str = "") -> HeldArm:
             own = by_name[name]
             weights = np.eye(len(self._names))[self._names.index(name)]
             value = measure.estimate(said, method="held out", widening=widened)
-            assert candidates.votes is not None
-            shown = candidates.votes.votes[:, self._names.index(name)]
-            measures = {
-                each.name: float(candidates.votes.scores(shown[None, :], each)[0]) * each.better
-                for each in OBJECTIVES.values()
-                if all(map(each.fits, candidates.votes.scales))
-            }
             kind = SINGLE if own.kind == SINGLE else name
-            return HeldArm(kind, weights, value, own.selection, measures)
+            return HeldArm(kind, weights, value, own.selection, candidates.measures.get(role, {}))
 
-        jury = None if candidates.jury is None else held_arm(candidates.names[JURY], candidates.jury, candidates.widening_of(JURY))  # fmt: skip
+        jury = None if candidates.jury is None else held_arm(candidates.names[JURY], candidates.jury, candidates.widening_of(JURY), JURY)  # fmt: skip
         nothing = undefined(
             "no jury is among the arms, so there is none to compare with the single judge",
             method="paired, both held out",
@@ -281,9 +289,11 @@ class _Room:
         if candidates.jury is not None and candidates.constant is not None:
             over = measure.difference(candidates.jury, candidates.constant, method="jury minus constant", widening=candidates.widening).difference  # fmt: skip
         return ArmChoice(
-            best=held_arm(candidates.names["best"], candidates.best, candidates.widening),
+            best=held_arm(candidates.names["best"], candidates.best, candidates.widening, "best"),
             jury=jury,
-            single=held_arm(candidates.names[SINGLE], candidates.single, candidates.widening_of(SINGLE)),
+            single=held_arm(
+                candidates.names[SINGLE], candidates.single, candidates.widening_of(SINGLE), SINGLE
+            ),
             gain=nothing if found is None else found.difference,
             p=np.nan if found is None else found.p,
             over_constant=over,

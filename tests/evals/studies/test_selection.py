@@ -81,6 +81,7 @@ from venire.evals.studies.paired_means import (
 )
 from venire.evals.studies.recorded_jurors import analyse
 from venire.evals.studies.study_report import composition_figures, composition_page, write_composition
+from venire.rubrics.scale import Scale
 
 
 def pool(votes: dict[str, np.ndarray], truth: np.ndarray, counting: str = "median") -> Pool:
@@ -754,3 +755,24 @@ def test_only_arms_whose_members_were_chosen_have_wider_intervals_and_the_front_
         alone = mean_credit_estimate(answers, np.arange(20), method="m", widening=widening)
         assert (found.loc[name, "score"], found.loc[name, "low"], found.loc[name, "high"]) == pytest.approx((answers.mean(), alone.low, alone.high))  # fmt: skip
     assert found["front"].to_dict() == {"cheap": True, "given": True, "made": True, "dear": False}
+
+
+@pytest.mark.parametrize("goal", [None, Goal(OBJECTIVES["mae"]), Goal(OBJECTIVES["icc3k"])])
+def test_coefficients_beside_a_choice_are_of_the_answers_that_were_held_out(goal: Goal | None) -> None:
+    """Judges so alike that folds differ in which they choose: what all cases choose would flatter the choice."""
+    rng = np.random.default_rng(3)
+    cases, truth = [f"c{case}" for case in range(24)], rng.uniform(1, 9, 24)
+    judged = pd.concat(
+        [pd.DataFrame({"case": cases, "rater": arm, "attribute": "a", "value": np.clip(truth + rng.normal(0, 2, 24), 0, 10)}) for arm in ("one", "two", "three", "both")]
+    )  # fmt: skip
+    asked = {"a": Question(Scale.model_validate({"level": "interval", "minimum": 0, "maximum": 10}), "high")}
+    people = pd.DataFrame({"case": cases, "attribute": "a", "value": truth})
+    kinds = {"one": "single judge", "two": "single judge", "three": "single judge", "both": "jury"}
+    table = arm_credits(judged, reference(people, asked), questions=asked, kinds=kinds)
+    found = weigh(table, questions=asked, goal=goal, resamples=20)
+    rows, chosen = found.measures.set_index("arm"), found.choices.iloc[0]
+
+    assert chosen["optimism"] > 0.001
+    # A credit is 1 less the error's share of the scale.
+    expected = rows[goal.objective.name] if goal else 1 - rows["mae"] / 10
+    assert rows["objective"].tolist() == pytest.approx(expected.tolist())
