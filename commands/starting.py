@@ -241,6 +241,11 @@ def _say_unseen(rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> Non
             f"{many(lost, 'row')} left out, because the column {text_column!r} has no text there",
             err=True,
         )
+    if columns.one("id") is None and columns.of("kept"):
+        say(
+            "no column is taken as the texts' ids, so they are numbered: case-1, case-2 and so on; if one holds them, give --column id=NAME",
+            err=True,
+        )
     if not (columns.of("source") or columns.of("reference")):
         say(
             "no column holds the source (what the text was made from), so jurors see only the text; if there is one, give --column source=NAME",

@@ -316,7 +316,10 @@ def test_a_highest_score_that_is_rare_among_many_must_be_said_to_be_the_end_unle
 
 
 def test_only_rows_with_something_in_them_are_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    _say_unseen([row("One."), row("", notes="n"), row(" ")], SheetColumns(ROLES))
+    columns = SheetColumns(ROLES | {"branch": "id"})
+    _say_unseen([row("One."), row("", notes="n"), row(" ")], columns)
     assert "1 row left out" in capsys.readouterr().err
-    _say_unseen([row("One."), row("")], SheetColumns(ROLES))
+    _say_unseen([row("One."), row("")], columns)
     assert capsys.readouterr().err == ""
+    _say_unseen([row("One."), row("")], SheetColumns(ROLES))
+    assert "numbered: case-1, case-2" in capsys.readouterr().err
