@@ -340,11 +340,13 @@ class _Doubts:
             if f"kept={name}" not in self.named and self._answer(question, ("yes", "no"), error) == "yes":
                 columns = columns.with_role(name, "rating")
         for name in unread_scores(columns, self.rows):
-            if f"kept={name}" not in self.named:
-                raise InvalidFile(
-                    f"{self.sheet}: the column {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
-                    remedy=f"write numbers such as 4; if the column does not hold scores, give --column kept={name!r}",
-                )
+            unread = InvalidFile(
+                f"{self.sheet}: the column {name!r} seems to hold scores, but not as numbers from 0 to 10 or from 0 to 100",
+                remedy=f"write numbers such as 4; if the column does not hold scores, give --column kept={name!r}",
+            )
+            question = f"Are the cells of {name!r} people's scores of the text?"
+            if f"kept={name}" not in self.named and self._answer(question, ("yes", "no"), unread) == "yes":
+                raise unread
         return columns
 
     def settle_raters(self, columns: SheetColumns) -> SheetColumns:

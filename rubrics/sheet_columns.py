@@ -149,7 +149,7 @@ def guess_columns(
             roles[match] = role
     judged = next((columns.index(c) for c, role in roles.items() if role == "output"), len(columns))
     before = [c for c in short if columns.index(c) < judged]
-    if "id" not in roles.values() and (key := _first_key(before, roles, cells, texts)):
+    if "id" not in roles.values() and (key := _first_key(before, roles, cells, texts, systems)):
         roles[key] = "id"
     if "rater" not in roles.values() and (
         match := _guess_rater([c for c in short if c not in roles], cells, texts, scored)
@@ -266,14 +266,22 @@ def _guess_id(
 
 
 def _first_key(
-    short: Sequence[str], roles: Mapping[str, Role], cells: Mapping[str, Sequence[str]], texts: Sequence[str]
-) -> str | None:
-    """Where no name tells the ids: what names the groups, if each has one text; or the first column that counts or names the texts."""
+    short: Sequence[str], roles: Mapping[str, Role], cells: Mapping[str, Sequence[str]], texts: Sequence[str], systems: Sequence[str]
+) -> str | None:  # fmt: skip
+    """Where no name tells the ids: what names the groups, if each has one text; or the first column that counts or names the texts, or else
+    what several systems wrote of."""
     group = next((c for c in short if roles.get(c) == "group"), None)
     if group is not None and _tells_apart(cells[group], texts):
         return group
     rated = "rater" in roles.values()
-    return next((c for c in short if c not in roles and _names_texts(c, cells[c], texts, rated)), None)
+    free = [c for c in short if c not in roles]
+    given = next((cells[c] for c, role in roles.items() if role in ("source", "question")), texts)
+    shared = [
+        c for c in free
+        if len(set(cells[c])) == len(set(given)) == len(set(zip(cells[c], given, strict=True))) < len(set(texts))
+        and _tells_apart([" ".join(pair) for pair in zip(cells[c], systems, strict=True)], texts)
+    ]  # fmt: skip
+    return next(iter([*(c for c in free if _names_texts(c, cells[c], texts, rated)), *shared]), None)
 
 
 def _guess_rater(
@@ -368,14 +376,13 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             return False
         if _is_key(column) or MEASURED.search(name) or (is_aggregate(column) and columns.of("rating")):
             return False
-        if name.endswith("language") and all(
-            re.fullmatch(r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?", cell) for cell in cells
-        ):
+        is_behind = output is not None and names.index(column) > names.index(output)
+        languages = r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?" if is_behind else r"(?:[^\W\d]{2}.*)?"
+        if name.endswith("language") and not is_graded(cells) and all(re.fullmatch(languages, cell) for cell in cells):  # fmt: skip
             return False
         filled = list(filter(None, cells))
         is_marked = len(set(filled)) > 1 and _MARKS.fullmatch(" ".join(filled)) is not None
         is_marked = is_marked and not (columns.of("rating") and filled[0][0].isalpha())
-        is_behind = output is not None and names.index(column) > names.index(output)
         is_slider = (
             not COUNTED.search(name) and is_scores(f"{column} score", cells) and not is_scores(column, cells)
         )

@@ -137,16 +137,25 @@ def _kinds(
             and (kind in (None, "either") or _COMMENT.search(plain_name(name)))
         }
     others = [name for name, kind in kinds.items() if kind != "comment"]
-    judged = [name for name in others if kinds[name] not in ("source", "question", "reference")]
+    unnamed = [name for name in others if kinds[name] is None]
+    is_told = any(kinds[name] in ("output", "either") for name in others)
     for name in [name for name, kind in kinds.items() if kind == "comment" and others]:
         if order.index(name) > first_score or not all(cells[name]):
             continue
         given = list(zip(*(cells[other] for other in others), strict=True))
-        is_shared = several or len(set(zip(given, cells[name], strict=True))) == len(set(given)) < len(given)
-        if is_shared:
+        is_one_each = len(set(zip(given, cells[name], strict=True))) == len(set(given))
+        if several or (is_one_each and len(set(given)) < len(given)):
             kinds[name] = "output"
-        elif not judged:
+        elif not is_told and (is_one_each or not unnamed):
             kinds |= dict.fromkeys((others[-1], name), None)
+    about = [name for name in others if _may_be_about(name)]
+    if all(name in about for name in others if kinds[name] == "output"):
+        places = [place for place, name in enumerate(others) if kinds[name] in (None, "either")]
+        for name in about:
+            place = others.index(name)
+            is_before = kinds[name] == "output" and place < max(places, default=0)
+            if is_before or (kinds[name] == "source" and not is_told and place > min(places, default=place)):
+                kinds[name] = None
     return {name: kind for name, kind in kinds.items() if kind != "comment"}
 
 
@@ -168,6 +177,13 @@ def _candidates(cells: Mapping[str, Sequence[str]], kinds: Mapping[str, _Kind | 
         return tuple(targets or kinds)
     short = sorted((name for name in cells if any(cells[name])), key=lambda name: -sum(map(len, cells[name])))
     return () if kinds else tuple(short[:1])
+
+
+def _may_be_about(column: str) -> bool:
+    """Whether a text's name ends in a word that tells nothing: a `code review` is no code, and an `answer key` no answer."""
+    head = plain_name(column.partition("(")[0])
+    is_told = any(words.search(head) for words in (_GIVEN, _MADE, _REWRITTEN, _BY_SYSTEM))
+    return not is_told and re.search(r"[a-z]{3,}$", head) is not None and _noun_kind(head.split()[-1]) is None
 
 
 def text_kind(column: str) -> _Kind | None:

@@ -249,6 +249,15 @@ SHEETS = {
     "versions by number": Sheet(rows("id|summary|accuracy_v1|accuracy_v2", *TWO), asks="which part of the column names 'accuracy_v1'"),
     "addresses before": Sheet(rows("id|summary|a.b@x.org accuracy|c.d@x.org accuracy", *TWO), 3, "accuracy", "a.b@x.org c.d@x.org", 6),
     "words between text and scores that hardly recur": Sheet(f"id,summary,diet,accurate\n1,{A},light,4\n2,{B},soft,3\n3,{C},vegan,2\n4,{A}1,light,5\n5,{B}1,plain,1\n", 5, "accurate", "rater-1", 5),
+    "a language before the text": Sheet(rows("id|language|code|docstring|correct", *(f"{n}|python|def add(a): return a + {n} # one|TEXT|{n}" for n in (1, 2, 3))), 3, "correct", "rater-1", 3, "language   kept"),
+    "a language in words of quality": Sheet(rows("id|accuracy|text|style", "1|clumsy|TEXT|4", "2|neat|TEXT|3", "3|neat|TEXT|2"), asks="'accuracy' seems to hold scores"),
+    "one zero on a scale to ten": Sheet("id,text,score\n" + "".join(f"{n},{A}{n},{n % 11}\n" for n in range(10, 21)), 11, "score", "rater-1", 11, "from 0 to 10"),
+    "one zero far from the rest": Sheet("id,text,score\n" + "".join(f"{n},{A}{n},{6 + n % 5 if n else 0}\n" for n in range(12)), asks="0 is far from the other scores, which are 6 to 10"),
+    "a text named after another": Sheet(rows("id|patch|code review|useful_r1|useful_r2", *(f"p{n}|x = {n} * (y + z) # a sum|TEXT|{n}|{n}" for n in (1, 2, 3))), asks="'patch' or 'code review'"),
+    "a key to answers": Sheet(rows("id|answer key|essay|points", *(f"{n}|What a teacher would have said of {n}.|TEXT|{n}" for n in (1, 2, 3))), asks="'answer key' or 'essay'"),
+    "feedback that may be judged": Sheet(rows("id|essay|teacher feedback|helpful", *(f"{n}|What a pupil had written at home on day {n}.|TEXT|{n}" for n in (1, 2, 3))), asks="'essay' or 'teacher feedback'"),
+    "a rater's comments before the scores": Sheet("id,Bescheid,rater,comment,clear\n" + "".join(f"{n},{text},{who},Here {who} had to read twice.,{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob")), 3, "clear", "Ann Bob", 6, "comment   kept"),
+    "parts of a document by two systems": Sheet("Segment,System,Source,MT output,fluent\n" + "".join(f"{n},{system},What was written first in part {n}.,{text}{n},{n}\n" for n in (1, 2, 3) for system, text in (("a", A), ("b", B))), 6, "fluent", "rater-1", 6, "several texts share an id but differ in 'System'"),
     "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
 }  # fmt: skip
 
