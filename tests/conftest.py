@@ -54,8 +54,10 @@ SLOW = (
 # How long an example takes tells of the machine and its other work, not of what is tested.
 settings.register_profile("no deadline", deadline=None, max_examples=40)
 settings.load_profile("no deadline")
-# Of a mutant that is killed nobody reads the smallest example.
-settings.register_profile("mutants", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
+# Of a mutant that is killed nobody reads the smallest example, and most are killed by the first.
+settings.register_profile(
+    "mutants", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate), max_examples=20
+)
 
 for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     # Tests talk to loopback, and to nobody on the way there.

@@ -172,7 +172,7 @@ class IsotonicCurve(Curve):
         least = np.minimum.accumulate(mean[:, :, ::-1], axis=2)[:, :, ::-1]
         upward = np.triu(np.ones((len(distinct), len(distinct)), dtype=bool))
         has_begun = (count > 0)[:, :, None] & upward
-        isotonic = np.where(has_begun, least, -np.inf).max(axis=1)
+        isotonic = np.clip(np.where(has_begun, least, -np.inf).max(axis=1), self.low, self.high)
         predicted = np.full((len(taught), len(at)), np.nan)
         between = count.any(axis=1)
         if np.array_equal(at, distinct):
@@ -182,7 +182,7 @@ class IsotonicCurve(Curve):
         for number in np.flatnonzero(between):
             has_scores = count[number] > 0
             predicted[number] = np.interp(at, distinct[has_scores], isotonic[number, has_scores])
-        return np.clip(predicted, self.low, self.high)
+        return predicted
 
 
 def identity_curve(low: float, high: float) -> LinearCurve:

@@ -288,7 +288,7 @@ def concordance_statistic(x: FloatArray, y: FloatArray, stratum: IntArray | None
     _, code = np.unique(np.zeros(len(x)) if stratum is None else stratum, return_inverse=True)
     strata = int(code.max(initial=0)) + 1
     stratum_sums = np.stack([x, y, np.ones(len(x))], axis=1)[:, :, None] * np.eye(strata)[code][:, None, :]
-    sums = np.column_stack([stratum_sums.reshape(len(x), -1), x * y, x**2 + y**2])
+    sums = np.column_stack([stratum_sums.reshape(len(x), 3 * strata), x * y, x**2 + y**2])
 
     def value(total: FloatArray) -> FloatArray:
         # One row a sum, so that arithmetic runs along the many totals.

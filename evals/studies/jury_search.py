@@ -179,10 +179,7 @@ def _sorted_median(votes: FloatArray, members: Members) -> FloatArray:
     for jury in members:
         ranked = np.sort(np.where(jury, votes, np.nan), axis=1)
         number = (~np.isnan(ranked)).sum(axis=1)
-        low, high = (
-            ranked[at, np.maximum(number - 1, 0) // 2],
-            ranked[at, np.minimum(number // 2, len(jury) - 1)],
-        )
+        low, high = ranked[at, np.maximum(number - 1, 0) // 2], ranked[at, number // 2]
         rows.append(np.where(number > 0, (low + high) / 2, np.nan))
     return np.array(rows)
 

@@ -28,7 +28,7 @@ from venire.evals.audits.win_rates import (
     win_rates_sentences,
 )
 from venire.evals.ratings.preferences import load_preferences
-from venire.evals.statistics.bradley_terry import bradley_terry, length_controlled
+from venire.evals.statistics.bradley_terry import DAVIDSON, bradley_terry, length_controlled
 from venire.evals.statistics.proportion import win_rate
 
 
@@ -442,7 +442,12 @@ def test_two_systems_have_one_row_each_and_a_half_is_a_tie_but_for_rounding() ->
     assert win_rates(nearly, ties="drop").dropped == win_rates(once, ties="drop").dropped > 0
     likely = rows.assign(share=0.6)
     assert [record.wins + record.losses for record in win_rates(likely).systems] == [win_rates(likely).comparisons] * 2  # fmt: skip
-    assert all("no ties to model" in each.note for each in win_rates(likely).davidson.values())
+    without_ties = [*win_rates(likely).davidson.values(), win_rates(likely).tie_odds]
+    assert all("no ties to model" in each.note for each in without_ties)
+    assert {(each.method, each.n) for each in without_ties} == {(DAVIDSON, win_rates(likely).comparisons)}
+    tied = once.head(1).assign(case="q", first="a", second="b", share=0.5)
+    last = win_rates(pd.concat([once, tied]), ties="drop").systems[2:]
+    assert [(each.system, each.rate.defined) for each in last] == [("a", False), ("b", False)]
 
 
 def test_turned_rows_turn_their_share_and_their_length_and_a_verdict_beside_a_probability_is_averaged() -> (

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils import get_tags
 
 from venire import VenireError
 from venire.evals.calibration import IsotonicCurve, JuryCalibrator, LinearCurve, OrdinalCurve
@@ -148,7 +149,9 @@ def test_curves_are_scikit_learn_estimators(method: str) -> None:
     searched = GridSearchCV(curve, {"low": [0.0, 2.0]}, cv=3).fit(score[:, None], label)
     assert searched.best_estimator_.predict([[3.0]]).shape == (1,)
     assert repr(METHODS["linear"](low=0.0)) == "LinearCurve(low=0.0, high=5.0)"
-    with pytest.raises(VenireError, match="no option 'hight'"):
+    tags = get_tags(curve)
+    assert is_regressor(curve) and tags.target_tags.required and tags.regressor_tags is not None
+    with pytest.raises(VenireError, match="Curve has no option 'hight'"):
         curve.set_params(hight=9)
 
 
@@ -179,14 +182,18 @@ def test_a_line_bends_where_it_meets_the_ends_of_the_scale() -> None:
     assert (steep.slope_, steep.intercept_) == pytest.approx((2.5, -4.5))
     np.testing.assert_allclose(steep.predict(at), np.clip(2.5 * at - 4.5, 1, 5))
     assert steep.x_ == pytest.approx([1, 2.2, 3.8, 5])
+    gentle = LinearCurve(**ENDS).fit([1.0, 3.0, 5.0], [4.0, 5.0, 6.0])
+    np.testing.assert_allclose(gentle.predict(at), np.clip(3.5 + at / 2, 1, 5))
+    assert gentle.x_ == pytest.approx([1, 3, 5])
     assert identity_curve(1, 5).predict([0, 1, 2.25, 5, 7]) == pytest.approx([1, 1, 2.25, 5, 5])
 
 
 def test_the_ridge_draws_the_ordinal_slope_to_nothing_and_a_level_curve_has_the_labels_shares() -> None:
     score, label = pairs(5)
     slopes = [OrdinalCurve(**ENDS, ridge=ridge).fit(score, label).slope_ for ridge in (0.0, 1.0, 30.0, 1e6)]
-    assert slopes == sorted(slopes, reverse=True) and slopes[1] < slopes[0] - 1e-3 and 0 <= slopes[-1] < 1e-3
-    assert OrdinalCurve().get_params() == {"low": 1.0, "high": 5.0, "ridge": 0.01}
+    assert slopes == sorted(slopes, reverse=True) and slopes[1] < slopes[0] - 1e-3 and 0 < slopes[-1] < 1e-3
+    assert OrdinalCurve().get_params() == {**LinearCurve().get_params(), "ridge": 0.01}
+    assert LinearCurve().get_params() == ENDS
 
     level = OrdinalCurve(**ENDS).fit(6 - label, label)
     assert level.slope_ == 0
@@ -207,7 +214,7 @@ def test_a_curve_takes_one_column(shape: tuple[int, ...]) -> None:
 
 
 def test_a_missing_score_stays_missing() -> None:
-    curve = IsotonicCurve(**ENDS).fit([1, 2, 3], [2, 3, 4])
+    curve = IsotonicCurve(**ENDS).fit(np.array([1, 2, 3], dtype=object), [2, 3, 4])
 
     assert np.isnan(curve.predict([np.nan])).all()
     with pytest.raises(VenireError, match="missing"):
@@ -300,7 +307,7 @@ def test_many_curves_at_once_are_those_learned_one_by_one_however_many_scores_th
         + 1
     )
     labels, taught = rng.integers(-1, 8, len(scores)).astype(float), rng.random((6, len(scores))) < 0.6
-    taught[5] = False
+    taught[5], labels[scores == scores.max()] = False, 7
     for at in (np.unique(scores), np.array([0.5, 2.2, 6.0])):
         found = IsotonicCurve(**ENDS).predictions(scores, labels, taught, at)
         for row, marks in zip(found[:5], taught[:5], strict=True):

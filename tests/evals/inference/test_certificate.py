@@ -234,9 +234,11 @@ def test_a_stake_is_set_by_the_groups_before_it_and_not_by_the_one_it_is_laid_on
     """
     cluster, aim = np.repeat(np.arange(2000), 2), 2 * math.log(1 / 0.1)
     in_order = SimpleNamespace(permutation=np.arange)
+    # What is not accepted is a group that nothing is won of, and counts among them.
+    sure = np.where(cluster < 1000, 1.0, 0.5)
     first, second = math.sqrt(aim / (2000 * 0.025)), math.sqrt(aim / (2000 * (0.025 + 0.05**2) / 2))
     for right, won in ((1, 1 + 0.1 * first), (2, (1 + 0.1 * first) * (1 + 0.1 * second))):
-        found = _GroupTest(np.ones(4000), cluster >= right, cluster, 0.1, 0.1, in_order)  # type: ignore[arg-type]
+        found = _GroupTest(sure, cluster >= right, cluster, 0.1, 0.1, in_order)  # type: ignore[arg-type]
         assert found.p(1.0) == pytest.approx(1 / won)
 
 
@@ -270,7 +272,7 @@ def test_the_labels_needed_are_enough_and_not_many_more_than_enough() -> None:
 
 def test_thresholds_are_all_confidences_or_forty_one_by_how_many_lie_between() -> None:
     assert _thresholds(np.array([0.2, 0.9, 0.2])).tolist() == [0.9, 0.2]
-    assert _thresholds(np.arange(40.0)).tolist() == list(range(39, -1, -1))
+    assert _thresholds(np.append(np.arange(40.0), np.zeros(200))).tolist() == list(range(39, -1, -1))
     many = _thresholds(np.arange(201.0))
     assert many.tolist() == list(range(200, -1, -5))
     # Most of the labels are sure: most of the thresholds are.

@@ -21,6 +21,9 @@ from venire.evals.inference.estimates import (
     ALONE,
     RunEstimate,
     RunEstimates,
+    _Asked,
+    _of_quantile,
+    _of_systems,
     _strata_ways,
     estimates_answer,
     estimates_json,
@@ -144,7 +147,7 @@ def test_the_jury_alone_is_the_mean_of_its_verdicts_as_they_are(run: Path) -> No
     assert (loose.value, loose.se) == pytest.approx((scores.mean(), stats.sem(scores)))
     # Few large influences leave fewer degrees of freedom than there are cases.
     assert loose.low <= low + 1e-9 and loose.high >= high - 1e-9
-    assert loose.confidence == 0.95
+    assert loose.confidence == 0.95 and loose.note == ""
     # Cases that are written down twice, in one group with themselves, are no more cases than they were.
     twice = Labelling.random(np.zeros(76, dtype=bool), np.repeat(np.arange(38), 2))
     doubled = jury_mean(np.repeat(scores.astype(float), 2), twice)
@@ -259,7 +262,9 @@ def test_quantiles_and_slopes_stand_in_place_of_means(run: Path) -> None:
         assert each.jury_alone.value == pytest.approx(jury_fit.params[1])
         assert each.found.labels_alone.n == each.jury_alone.n == rated.sum()
         assert each.jury_alone.method == ALONE
-        assert math.isnan(each.jury_alone.low) and math.isnan(each.jury_alone.high)
+    assert all(math.isnan(each.jury_alone.low) and math.isnan(each.jury_alone.high) for each in found)
+    silent = _of_quantile(_Asked("clear", "mean", labels, np.full(N, np.nan), labelling), 0.5)
+    assert math.isnan(silent.jury_alone.value) and silent.found.estimate.defined
 
 
 def test_a_slope_needs_labels_drawn_at_random_and_a_number_that_varies(run: Path) -> None:
@@ -300,6 +305,7 @@ def test_a_stratified_draw_is_weighed_by_how_the_deliberation_it_was_made_by_wen
     here = run_estimates(
         other, people("clear"), arm="first", attribute="clear", draw=draw.assign(arm="", attribute="")
     )
+    assert only(here).design == "stratified"
     assert only(here).found.labels_alone.value == pytest.approx(np.mean([TRUTH["clear"][drawn[:12]].mean(), TRUTH["clear"][drawn[12:]].mean()]))  # fmt: skip
     # There nobody was split, so that cases of one stratum were drawn with unequal chances.
     own = run_estimates(other, people("safe"), arm="second", attribute="safe", draw=draw.assign(attribute=""))
@@ -316,14 +322,19 @@ def test_one_systems_mean_less_anothers_pairs_the_cases_of_a_group(run: Path) ->
     assert found.found.estimate.se == pytest.approx(stats.sem(gaps), rel=0.03)
     assert found.jury_alone.value == pytest.approx(np.nanmean(scores[::2]) - np.nanmean(scores[1::2]))
     assert (found.jury_alone.n, found.jury_alone.method) == (N, ALONE)
+    assert math.isnan(found.jury_alone.low) and math.isnan(found.jury_alone.high)
     turned = only(run_estimates(run, people("clear"), systems=("B", "A")))
     assert turned.found.estimate.value == pytest.approx(-gaps.mean())
     shares = run_estimates(run, people("colour", cases=range(38)), systems=("A", "B")).estimates
     assert [each.of for each in shares] == [
         f"share of {word}, A minus B" for word in ("blue", "green", "red")
     ]
-    with pytest.raises(VenireError, match="no case was written by the system 'C'"):
+    with pytest.raises(VenireError, match="no case was written by the system 'C'") as refused:
         run_estimates(run, people("clear"), systems=("A", "C"))
+    assert refused.value.remedy.endswith("A, B")
+    with pytest.raises(VenireError) as refused:
+        _of_systems(None, pd.DataFrame({"system": [None]}), ("A", "C"))  # type: ignore[arg-type]
+    assert "`system`" in refused.value.remedy
 
 
 @pytest.fixture(scope="module")
@@ -453,6 +464,7 @@ def test_the_document_and_the_table_have_the_same_numbers() -> None:
     section = estimates_answer(found)
     rows = section.tables[""].to_dict("records")
     assert (section.name, section.sentences, section.notes) == ("estimate", tuple(document["sentences"]), ("a note",))  # fmt: skip
+    assert section.title
     assert list(rows[0]) == ["attribute", "estimate", "labels and jury", "labels alone", "jury alone", "labels", "equivalent labels"]  # fmt: skip
     assert (rows[0]["attribute"], rows[0]["estimate"]) == ("clear", "mean")
     shown = [rows[0][name] for name in ("labels and jury", "labels alone", "jury alone")]

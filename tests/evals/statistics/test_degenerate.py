@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from rating_tables import long_table
+from rating_tables import SHROUT_FLEISS, long_table
+from scipy.stats import f as f_distribution
 
 from venire.evals.statistics.alpha import LEVELS, krippendorff_alpha, rater_outliers
 from venire.evals.statistics.chance import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
@@ -14,7 +15,7 @@ from venire.evals.statistics.classical_tests import differences, wilcoxon_signed
 from venire.evals.statistics.contrast import as_extra_rater, as_substitute
 from venire.evals.statistics.correlation import kendall, pearson, spearman
 from venire.evals.statistics.error import mae, offset, rmse, rmse_statistic
-from venire.evals.statistics.icc import FORMS, icc, pairwise_icc, zscored_icc
+from venire.evals.statistics.icc import F_WARNING, FORMS, icc, pairwise_icc, zscored_icc
 from venire.evals.statistics.jackknife import APPROXIMATE, Jackknife
 from venire.evals.statistics.matrix import InvalidRatings
 from venire.evals.statistics.roc import roc_auc, roc_curve
@@ -114,6 +115,11 @@ def test_cases_of_one_group_are_left_out_together(name):
 
     assert "jackknife of 20 groups" in NAMED[name](table, jackknife=Jackknife(by="ward")).method
     assert "jackknife of 60 cases" in NAMED[name](table).method
+    table["ward"] %= 10
+    squared = name.startswith(("ICC", "pairwise")) or name.endswith(
+        ("interval", "ratio", "kappa, quadratic weights")
+    )
+    assert ("12 are needed" in NAMED[name](table, jackknife=Jackknife(by="ward")).note) == squared
 
 
 @pytest.mark.parametrize(
@@ -209,6 +215,46 @@ def test_substitution_survives(rows):
         assert change.change.note or not math.isnan(change.p)
 
 
+def test_a_rise_needs_as_many_departures_as_alpha_itself():
+    found = rater_outliers(long_table([[5, 5, 5]] * 37 + [[4, 4, 5], [3, 4, 5], [5, 2, 2]]), level="ordinal")
+
+    assert found["rise"].notna().all() and found["low"].isna().all()
+    assert found["note"].str.startswith("no interval").all()
+    assert list(rater_outliers(long_table([]), level="ordinal")) == list(found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"), [([[1, 2, 3]], "1 case rated by"), ([[1, GAP], [GAP, 2]], "0 cases rated by")]
+)
+def test_an_icc_says_how_many_cases_everyone_rated(rows, note):
+    assert icc(long_table(rows)).note.startswith(note)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_f_intervals_at_their_ends(form):
+    """Ratings that are exact only but for rounding: raters who agree, and one who is always a tenth higher."""
+    by_f = partial(icc, form=form, interval="f")
+    agreed, lockstep = by_f(long_table([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3], [0.7, 0.7]])), by_f(long_table([[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.5, 0.6]]))  # fmt: skip
+    assert (agreed.value, agreed.low, agreed.high, agreed.note) == (1, 1, 1, F_WARNING)
+    assert ((lockstep.value, lockstep.low, lockstep.high) == (1, 1, 1)) == form.startswith("icc3")
+    if form == "icc2":
+        # Between cases and raters 35 to 6, and no error: one degree of freedom.
+        ends = [35 * f / (6 + 35 * f) for f in (1 / f_distribution.ppf(0.975, 3, 1), f_distribution.ppf(0.975, 1, 3))]  # fmt: skip
+        assert [lockstep.low, lockstep.high] == pytest.approx(ends)
+    apart = by_f(long_table(TABLES["cases that do not differ"]))
+    assert (apart.low == apart.high == apart.value == -1) == (form in ("icc1", "icc3"))
+    wide = by_f(long_table(SHROUT_FLEISS), jackknife=Jackknife(confidence=0.97))
+    assert (math.isnan(wide.low) and math.isnan(wide.high)) == (form == "icc1k")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("interval", ["jackknife", "f"])
+def test_an_icc_knows_no_unit(form, interval):
+    plain, small = (icc(long_table(np.multiply(SHROUT_FLEISS, unit)), form=form, interval=interval) for unit in (1, 1e-9))  # fmt: skip
+
+    assert (small.value, small.low, small.high) == pytest.approx((plain.value, plain.low, plain.high))
+
+
 def test_a_rater_who_rates_a_case_twice_is_refused():
     table = pd.concat([long_table([[1, 2], [2, 3]]), long_table([[1, 2]])])
 
@@ -229,6 +275,7 @@ def test_a_value_off_the_scale_is_refused():
 def test_ratings_too_large_to_square_are_refused_and_minute_ones_are_weighed():
     with pytest.raises(InvalidRatings, match="larger than"):
         icc(long_table([[1e300, 1], [2, 3]]))
+    assert krippendorff_alpha(long_table([[1e-170, 2e-170], [3e-170, 3e-170]]), level="ratio").note
     found = cohen_kappa(long_table([[1e-300, 2e-300], [3e-300, 3e-300]]), weighting="quadratic")
     assert found.value == pytest.approx(
         cohen_kappa(long_table([[1, 2], [3, 3]]), weighting="quadratic").value
@@ -256,7 +303,7 @@ def test_an_unknown_rater_is_named():
 
 
 def test_negative_values_have_no_ratio():
-    with pytest.raises(InvalidRatings, match="zero or more"):
+    with pytest.raises(InvalidRatings, match="zero or more, but the ratings hold -1"):
         krippendorff_alpha(long_table([[-1, 2], [1, 2]]), level="ratio")
 
 

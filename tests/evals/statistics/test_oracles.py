@@ -29,7 +29,7 @@ from venire.evals.statistics.roc import roc_auc
 
 PAIR = ("r0", "r1")
 CLOSE = 1e-9
-MANY = settings(max_examples=80, deadline=None, derandomize=True)
+MANY = settings(max_examples=2 * settings().max_examples, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -86,6 +86,22 @@ def test_alpha_of_measurements_equals_krippendorff(seed, level):
     values[rng.random(values.shape) < 0.2] = np.nan
 
     assert same(krippendorff_alpha(long_table(values), level=level).value, their_alpha(values, level))
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval"])
+def test_the_interval_of_measurements_is_the_jackknifes_on_fishers_scale(level):
+    """60 different values, and a case so far from all others that without it they lie together."""
+    rng = np.random.default_rng(4)
+    values = np.vstack([rng.normal(0, 1, (19, 1)) + rng.normal(0, 0.7, (19, 3)), [[5000, 5001, 5002]]])
+    found = krippendorff_alpha(long_table(values), level=level)
+    left_out = [np.arctanh(their_alpha(np.delete(values, case, axis=0), level)) for case in range(20)]
+    ends = np.tanh(by_jackknife(np.arctanh(found.value), left_out))
+
+    assert (found.low, found.high) == pytest.approx(tuple(ends), abs=1e-6)
+
+
+def test_distances_of_ratios_may_be_minute():
+    assert krippendorff_alpha(long_table([[1e9, 1e9], [1e9 + 1, 1e9 + 1]] * 3), level="ratio").value == 1
 
 
 @MANY
@@ -211,7 +227,7 @@ def irrcac(values: np.ndarray, scale: np.ndarray, weighting: str) -> tuple[dict,
     return weighted, plain, plain["pa"]
 
 
-@settings(MANY, max_examples=20)
+@settings(MANY, max_examples=MANY.max_examples // 4)
 @given(tables())
 def test_icc_equals_pingouin(values):
     import pingouin
@@ -389,6 +405,7 @@ def test_concordance_is_quadratic_kappa_and_within_strata_the_sums_written_out(v
     rng = np.random.default_rng(seed)
     x, y = values[:, :2].T
     stratum, times = rng.integers(0, strata, len(x)), rng.integers(0, 4, len(x))
+    weights = np.stack([np.ones(len(x)), times, 2 * times])
     top = bottom = 0.0
     for part in (
         np.repeat(values[stratum == each], times[stratum == each], axis=0) for each in range(strata)
@@ -397,15 +414,16 @@ def test_concordance_is_quadratic_kappa_and_within_strata_the_sums_written_out(v
             a, b = part.T
             top += 2 * ((a - a.mean()) * (b - b.mean())).sum()
             bottom += len(a) * (a.var() + b.var() + (a.mean() - b.mean()) ** 2)
-    found = concordance_statistic(x, y, stratum)(times[None].astype(float))[0]
-    assert same(found, top / bottom if bottom > 1e-9 else np.nan)
+    _, found, doubled = concordance_statistic(x, y, stratum)(weights)
+    assert same(found, top / bottom if bottom > 1e-9 else np.nan) and same(found, doubled)
+    assert np.isnan(concordance_statistic(x[:0], y[:0])(np.ones((1, 0)))[0])
     assert same(
         concordance_statistic(x, y)(np.ones((1, len(x))))[0],
         cohen_kappa(long_table(values[:, :2]), weighting="quadratic").value,
     )
 
 
-@settings(MANY, max_examples=25)
+@settings(MANY, max_examples=MANY.max_examples // 4)
 @given(tables(gaps=False))
 def test_f_intervals_equal_pingouin(values):
     import pingouin

@@ -128,7 +128,7 @@ def test_every_system_is_scored_best_first_with_baselines_beside() -> None:
     careful, short, silent, empty = found.systems
     assert careful.score.value == pytest.approx(5 / 9) and careful.parsed == 1.0
     assert short.score.value == short.parsed == 0.25
-    assert (silent.score.value, empty.score.note) == (0.0, "no answer")
+    assert (silent.score.value, silent.score.method, empty.score.note) == (0.0, METHOD, "no answer")
     assert math.isnan(silent.parsed) and math.isnan(empty.parsed) and math.isnan(empty.score.value)
     assert (careful.count("unparsed"), careful.count("undefined"), found.count("unparsed")) == (4, 1, 5)
     assert (found.cases, found.constant, found.outputs) == (10, "yes", given_outputs)
@@ -150,7 +150,9 @@ def test_a_systems_mean_is_on_the_scenarios_scale() -> None:
     assert found.systems[0].score.value == pytest.approx(3.0) and found.systems[0].score.low >= 1
     assert found.systems[0].parsed == 4.0 and found.scenario.ends == (1.0, 5.0)
     silent = scored_scenario(scenario(score="exact", answer={"kind": "text"}), cases(None, None), {})
-    assert silent.constant == "" and all(math.isnan(value) for value in silent.baselines.values())
+    unlabelled = scored_scenario(scenario(score="multilabel", answer={"kind": "text"}), cases([], []), {})
+    for nothing in (silent, unlabelled):
+        assert nothing.constant == "" and all(math.isnan(value) for value in nothing.baselines.values())
 
 
 @pytest.mark.parametrize(
