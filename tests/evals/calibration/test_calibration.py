@@ -20,7 +20,7 @@ from venire.evals.calibration.calibrator import (
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.curves import Curve
 from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
-from venire.evals.calibration.section import changes_table
+from venire.evals.calibration.section import calibration_section, changes_table
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.folds import fold_numbers
@@ -383,6 +383,18 @@ def test_an_arm_whose_votes_are_not_known_is_calibrated_directly() -> None:
     (section, *_) = sections(world, Draws(0, 20))
 
     assert any("verdicts were calibrated instead" in note for note in section.notes)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_verdicts_are_calibrated_directly_by_the_method_that_jurors_are(method: str) -> None:
+    votes, people = harsh_jury(1, 60)
+    labelled = labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}), "jury")
+    done = cross_validate(labelled, method=method, folds=4, seed=3)
+    alone = cross_validate(labelled.directly(), method=method, folds=4, seed=3).scores
+    rows = calibration_section({"jury": done}, [], Draws(3, 20)).tables["direct"].set_index("measure")
+
+    assert rows.loc["rmse", "directly"] == pytest.approx(rmse(alone["after"], alone["people"]))
+    assert rows.loc["rmse", "by_juror"] == pytest.approx(rmse(done.scores["after"], done.scores["people"]))
 
 
 # People's own labels
