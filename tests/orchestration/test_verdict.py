@@ -171,7 +171,11 @@ def test_a_swapped_pair_is_told_as_its_row_has_it_in_every_part() -> None:
     finding = Finding(attribute="accurate", value=2, rationale="since", weighed=("a",))
     control = Controlled(round=2, juror="a", of="1/a", condition="alone", draw=0, votes=cast("a", {"accurate": 3}).ballot.votes)  # fmt: skip
     made = counted(
-        [cast("a", {"accurate": 1, "colour": "red"}), cast("b", {"accurate": 5, "colour": "red"})],
+        [
+            cast("a", {"accurate": 1, "colour": "red"}),
+            cast("b", {"accurate": 5, "colour": "red"}),
+            abstained("c", "accurate"),
+        ],
         [Decided(round=1, findings=(finding,)), control],
         count="decision",
     )
@@ -187,10 +191,17 @@ def test_a_swapped_pair_is_told_as_its_row_has_it_in_every_part() -> None:
         [-1, "red"],
         [-5, "red"],
     ]
-    _, _, decided, controlled = told.transcript.entries
+    _, _, gone, decided, controlled = told.transcript.entries
+    assert gone == made.transcript.entries[2]
     assert isinstance(decided, Decided) and [f.value for f in decided.findings] == [-2]
     assert isinstance(controlled, Controlled) and [v.value for v in controlled.votes] == [-3]
     assert told.derived == {"overall": -0.25} and as_written(told, swapped) == made
+
+
+def test_of_two_preferences_as_common_neither_stands() -> None:
+    transcript = transcript_of([cast("a", {"accurate": -1}), cast("b", {"accurate": 1})])
+    found = verdict(transcript.with_stop(Stop(reason="complete")), RUBRIC.as_pairs(), bench(), count="mode")
+    assert (found["accurate"].value, found["accurate"].method) == (0, "mode")
 
 
 def test_the_orchestrators_decision_stands_under_its_rule_and_its_reasons_are_kept() -> None:
