@@ -135,6 +135,8 @@ def test_a_score_is_legal_on_its_scale_and_nowhere_else(
 ) -> None:
     assert [is_legal(attribute, **answer(score)) for score in legal] == [True] * len(legal)
     assert [is_legal(attribute, **answer(score)) for score in illegal] == [False] * len(illegal)
+    with pytest.raises(ValidationError, match="a score is not true or false"):
+        ballot_shape(RUBRIC, [attribute]).model_validate({attribute: answer(True)})
 
 
 def test_every_part_of_an_answer_is_needed_and_nothing_else_is_allowed() -> None:
