@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ from venire.rubrics.scale import NOT_APPLICABLE, Scale, Value
 
 FIVE = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
 METRES = Scale.model_validate({"level": "interval", "minimum": 0, "maximum": 10})
+PREFERENCE = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in (-1, 0, 1)}})
 TWO = Scale.model_validate({"level": "binary", "anchors": {0: "no", 1: "yes"}})
 COLOURS = Scale.model_validate({"level": "nominal", "anchors": {"red": "", "green": "", "blue": ""}})
 RULES = ("mean", "median", "mode", "trimmed", "weighted", "dawid-skene")
@@ -66,6 +68,14 @@ def test_of_preferences_as_common_the_one_nearest_the_median_counts_and_between_
 ) -> None:
     assert majority_preference(votes) == preferred
     assert majority_preference([-vote for vote in votes]) == -preferred
+
+
+@pytest.mark.parametrize("rule", ["mode", "weighted"])
+def test_a_tie_between_two_outputs_is_for_neither(rule: str) -> None:
+    tied = tally(-1, 1, scale=PREFERENCE, weights={"j0": 1.0})
+    assert counted(rule, replace(tied, compares=True)) == (0, rule)
+    more = tally(-1, 1, 1, scale=PREFERENCE, weights={"j0": 1.0})
+    assert counted(rule, replace(more, compares=True)) == (1, rule)
 
 
 @pytest.mark.parametrize(
