@@ -376,7 +376,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             return False
         if _is_key(column) or MEASURED.search(name) or (is_aggregate(column) and columns.of("rating")):
             return False
-        is_behind = output is not None and names.index(column) > names.index(output)
+        is_behind = column in behind
         languages = r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?" if is_behind else r"(?:[^\W\d]{2}.*)?"
         if name.endswith("language") and not is_graded(cells) and all(re.fullmatch(languages, cell) for cell in cells):  # fmt: skip
             return False
@@ -386,12 +386,18 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
         is_slider = (
             not COUNTED.search(name) and is_scores(f"{column} score", cells) and not is_scores(column, cells)
         )
+        is_label = 1 < len(set(filled)) <= len(filled) / 2 and all(cell[0].isalpha() for cell in filled)
+        of_rater = columns.one("rater") is not None and not columns.of("rating")
+        is_label = is_label and (
+            of_rater or any(row.get(c) in filled for c in behind if c != column for row in rows)
+        )
         return (
             bool(QUALITY.search(name)) or name.isdigit() or is_graded(cells)
-            or (is_behind and (is_marked or (is_slider and not is_yes_no(cells))))
+            or (is_behind and (is_marked or is_label or (is_slider and not is_yes_no(cells))))
         )  # fmt: skip
 
     names, output = list(columns.roles), columns.one("output")
+    behind = names[names.index(output) :] if output else []
     return tuple(filter(seems_scored, columns.of("kept")))
 
 

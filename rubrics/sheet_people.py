@@ -23,7 +23,7 @@ _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
     (re.compile(r"([^:]+):([^:]+)"), 0),
     (re.compile(r"([^()\[\]]+)[(\[]([^()\[\]]+)[)\]]"), 1),
     (re.compile(r"(.+?) +[-–—/|] +(.+)"), None),
-    (re.compile(r"([^/]+)/([^/]+)"), None),
+    (re.compile(r"([^/]+)/(\d+|[^/\d][^/]*)"), None),
     (re.compile(r"([^,;]+)[,;] *([^,;]+)"), None),
     (re.compile(r"(.+)['’]s +(.+)"), 0),
     (re.compile(r"(.+) +(?:by|von|par|por) +(.+)"), 1),
@@ -68,8 +68,10 @@ def scores_by_person(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     which part is the person; a mean or consensus is no person.
     """
     names = without_aggregates(names)
+    questions = _parts(names, _NUMBERED[1])
     if (
         len(names) > 1
+        and not (_is_grid(questions) and 1 < len({person for person, _ in questions.values()}) < len(names))
         and all(_is_person(name) and not QUALITY.search(plain_name(name)) for name in names)
         and not all(re.match(r"[^r]\d", plain_name(name)) for name in names)
         and not any(form.fullmatch(name) for form, _ in _BY_PERSON[:5] for name in names)
@@ -179,7 +181,10 @@ def _person_side(parts: Mapping[str, tuple[str, str]], usual: int | None) -> int
         return None
     named = [all(map(_is_person, side)) for side in sides]
     if named[0] != named[1]:
-        return 0 if named[0] else 1
+        side = 0 if named[0] else 1
+        # Of `annotator_1` and `annotator_2`, the number may be the person's.
+        numbered = all(re.fullmatch(r"\d+|[A-Za-z]", part) for part in sides[1 - side])
+        return None if numbered and len(sides[side]) == 1 and sides[side][0].isalpha() else side
     rated = [any(map(QUALITY.search, map(plain_name, side))) for side in sides]
     if not any(rated) and usual is None and min(heads, tails) > 1:
         rated = [

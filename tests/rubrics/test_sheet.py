@@ -258,6 +258,11 @@ SHEETS = {
     "feedback that may be judged": Sheet(rows("id|essay|teacher feedback|helpful", *(f"{n}|What a pupil had written at home on day {n}.|TEXT|{n}" for n in (1, 2, 3))), asks="'essay' or 'teacher feedback'"),
     "a rater's comments before the scores": Sheet("id,Bescheid,rater,comment,clear\n" + "".join(f"{n},{text},{who},Here {who} had to read twice.,{n}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob")), 3, "clear", "Ann Bob", 6, "comment   kept"),
     "parts of a document by two systems": Sheet("Segment,System,Source,MT output,fluent\n" + "".join(f"{n},{system},What was written first in part {n}.,{text}{n},{n}\n" for n in (1, 2, 3) for system, text in (("a", A), ("b", B))), 6, "fluent", "rater-1", 6, "several texts share an id but differ in 'System'"),
+    "numbered raters beside a label": Sheet(rows("id|tweet|gold|annotator_1|annotator_2", *(f"{n}|TEXT|{n % 2}|{n % 2}|{n // 2}" for n in (1, 2, 3))), asks="which part of the column names 'annotator_1'"),
+    "numbered questions of numbered raters": Sheet(rows("id|summary|reviewer_1_q1|reviewer_1_q2|reviewer_2_q1|reviewer_2_q2", *FOUR), 3, "q1 q2", "reviewer_1 reviewer_2", 12),
+    "the most of a mark before the name": Sheet(rows("id|answer|mark /20 Smith|mark /20 Jones", "1|TEXT|14|20", "2|TEXT|0|5", "3|TEXT|17|11"), 3, "mark", "Smith Jones", 6, "from 0 to 20"),
+    "labels by two people": Sheet("id,tweet,polarity Ann,polarity Bob\n" + "".join(f"{n},{A}{n},{('pos', 'neg')[n % 2]},{('neg', 'pos')[n % 2]}\n" for n in range(6)), asks="'polarity Ann' seems to hold scores"),
+    "labels in rows by person": Sheet("id,tweet,annotator,label\n" + "".join(f"{n},{text},{who},{('spam', 'ham')[n % 2]}\n" for n, text in ((1, A), (2, B), (3, C)) for who in ("Ann", "Bob")), asks="'label' seems to hold scores"),
     "no ratings yet": Sheet(rows("id|summary", "1|TEXT", "2|TEXT", "3|TEXT"), 3, "accurate thorough clear", "rater-1 rater-2", 0),
 }  # fmt: skip
 
