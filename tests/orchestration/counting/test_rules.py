@@ -30,6 +30,7 @@ METRES = Scale.model_validate({"level": "interval", "minimum": 0, "maximum": 10}
 PREFERENCE = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in (-1, 0, 1)}})
 TWO = Scale.model_validate({"level": "binary", "anchors": {0: "no", 1: "yes"}})
 COLOURS = Scale.model_validate({"level": "nominal", "anchors": {"red": "", "green": "", "blue": ""}})
+NAMED = Scale.model_validate({"level": "nominal", "anchors": {1: "", "red": ""}})
 RULES = ("mean", "median", "mode", "trimmed", "weighted", "dawid-skene")
 
 
@@ -111,6 +112,7 @@ def test_a_whole_number_is_one_only_where_all_votes_are() -> None:
 def test_words_are_counted_by_the_commonest_and_a_tie_goes_to_the_first_of_the_alphabet(rule: str) -> None:
     assert counted(rule, tally("red", "red", "blue", scale=COLOURS)) == ("red", "mode")
     assert counted(rule, tally("red", "green", scale=COLOURS)) == ("green", "mode")
+    assert counted(rule, tally("red", 1, scale=NAMED)) == (1, "mode"), "a number among words is one of them"
 
 
 def test_a_binary_tie_is_hung_by_the_median_and_not_by_what_has_a_rule_for_it() -> None:
