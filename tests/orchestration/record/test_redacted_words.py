@@ -83,10 +83,11 @@ def test_equal_words_of_a_case_have_equal_marks_whatever_their_case_and_other_ca
     assert rationale("It Sings") == rationale("it sings") != rationale("it sang")
     changed = CASE.model_copy(update={"output": "Another."})
     assert rationale("it sings", changed) != rationale("it sings")
-    regrouped = CASE.model_copy(
-        update={"group": "g", "system": "s", "system_b": "t", "swapped": True, "metadata": {"label": 1}}
-    )
+    regrouped = CASE.model_copy(update={"group": "g", "system": "s", "metadata": {"label": 1}})
     assert rationale("it sings", regrouped) == rationale("it sings")
+    pair = CASE.model_copy(update={"output_b": "It sang."})
+    for named in ({"system_b": "t"}, {"swapped": True}):
+        assert rationale("it sings", pair.model_copy(update=named)) == rationale("it sings", pair)
 
 
 def test_calls_are_kept_by_address_and_never_by_key() -> None:
