@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 from rich.table import Table
 
+from ...rubrics.scale import Scale
 from ..ratings.people import last_round
 from ..ratings.pooling import OVERALL, table_pooling
 from ..ratings.question import Question, assumed_question
@@ -108,7 +109,10 @@ def agreement(
         name: forms[name].scale.level if name in forms else _declared_level(name, levels) for name in parts
     }
     scales: dict[str, Sequence[Value]] = {**(categories or {})}
-    scales |= {name: question.scale.values for name, question in forms.items()}
+    between = {
+        name: _between(parts[name]["value"], form.scale) for name, form in forms.items() if name in parts
+    }
+    scales |= {name: _steps(form.scale, between.get(name, ())) for name, form in forms.items()}
     attributes = {
         name: _coefficients(part, level_by_name[name], scales.get(name), method, by="case")
         for name, part in parts.items()
@@ -124,11 +128,30 @@ def agreement(
     report = {
         name: coefficient_choice(part, level_by_name[name], attributes[name]) for name, part in parts.items()
     }
-    notes = _notes(parts, forms, level_by_name, scales, reference)
+    notes = (*_notes(parts, forms, level_by_name, scales, reference), *_between_notes(between))
     likely = {name: level_by_name[name] or assumed_level(part["value"]) for name, part in parts.items()}
     pooled = set(likely.values())
     likely |= {OVERALL: pooled.pop()} if len(pooled) == 1 else {}
     return Agreement(attributes, overall, raters, notes, report, likely)
+
+
+def _between(values: pd.Series, scale: Scale) -> list[float]:
+    """The numbers that were given between the steps of a scale: half points."""
+    if scale.level != "ordinal" or not scale.numeric or is_text(values):
+        return []
+    low, high = map(float, scale.ends)
+    given = set(values.dropna().astype(float)) - set(map(float, scale.values))
+    return sorted(number for number in given if low < number < high)
+
+
+def _steps(scale: Scale, between: Sequence[float]) -> Sequence[Value]:
+    return sorted({*map(float, scale.values), *between}) if between else scale.values
+
+
+def _between_notes(between: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    for name, given in between.items():
+        if given:
+            yield f"{name}: some ratings lie between the steps of the scale ({', '.join(f'{number:g}' for number in given)}); AC1 and AC2 count these as steps too"
 
 
 def _notes(
@@ -165,7 +188,11 @@ def _overall(
     table = pooled.rows(pd.concat([parts[name] for name in pooled.names]))
     unit = table["case"].astype(str) + "\x1f" + table["attribute"].astype(str)
     rows = table.assign(cluster=table["case"], case=unit)
-    estimates = _coefficients(rows, level_by_name[lead], scales.get(lead) or None, method, by="cluster")
+    steps = scales.get(lead) or None
+    if lead in questions:
+        scale = questions[lead].scale
+        steps = _steps(scale, _between(rows["value"], scale)) or None
+    estimates = _coefficients(rows, level_by_name[lead], steps, method, by="cluster")
     return {
         name: replace(estimate, note="; ".join(filter(None, (estimate.note, note))))
         for name, estimate in estimates.items()

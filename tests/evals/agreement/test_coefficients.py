@@ -395,3 +395,20 @@ def test_every_registered_coefficient_is_the_one_of_its_name() -> None:
 
     assert set(expected) == set(found)
     assert {name: each.value for name, each in found.items()} == pytest.approx(expected)
+
+
+def test_ratings_between_the_steps_of_a_scale_are_steps_too_and_those_beyond_its_ends_are_refused() -> None:
+    scores = np.array([[1, 1], [2, 2.5], [3, 3], [4, 4.5], [5, 5], [2, 2], [3, 4]])
+    asked = {"clear": Question(FIVE, "high"), "risk": Question(FIVE, "low")}
+    found = agreement(pd.concat([of(scores, "clear"), of(6 - scores, "risk")]), questions=asked)
+
+    from irrCAC.raw import CAC
+
+    oracle = CAC(pd.DataFrame(scores), weights="quadratic", categories=[1, 2, 2.5, 3, 4, 4.5, 5])
+    assert found.attributes["clear"]["ac2"].value == pytest.approx(
+        oracle.gwet()["est"]["coefficient_value"], abs=1e-5
+    )
+    assert found.overall["ac2"].value == pytest.approx(found.attributes["clear"]["ac2"].value)
+    assert found.notes[-2].startswith("clear: some ratings lie between") and "(2.5, 4.5)" in found.notes[-2]
+    with pytest.raises(InvalidRatings, match=r"5\.5"):
+        agreement(of(scores + 0.5, "clear"), questions=asked)
