@@ -6,7 +6,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rating_tables import long_table
 from scipy import stats
@@ -53,6 +53,7 @@ def same(found: float, wanted: float) -> bool:
 
 @MANY
 @given(tables(), st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
+@example(np.array([[1.0, 2.0, 2.0]]), "nominal")
 def test_alpha_equals_krippendorff(values, level):
     found = krippendorff_alpha(long_table(values), level=level)
     pairable = values[(~np.isnan(values)).sum(axis=1) >= 2]
