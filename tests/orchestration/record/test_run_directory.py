@@ -271,11 +271,16 @@ def test_what_a_run_says_of_itself_it_goes_on_saying(tmp_path: Path) -> None:
     assert in_run(tmp_path / "a", salt) == first != in_run(tmp_path / "b", salt)
 
 
-def threads() -> set[str]:
-    return {thread.name for thread in threading.enumerate() if thread.name.startswith("venire-")}
+@pytest.fixture
+def threads() -> Callable[[], set[str]]:
+    """The record's threads that the test has begun and that still run."""
+    before = set(threading.enumerate())
+    return lambda: {
+        each.name for each in threading.enumerate() if each not in before and each.name.startswith("venire-")
+    }
 
 
-def test_a_directory_is_its_one_writers_own(tmp_path: Path) -> None:
+def test_a_directory_is_its_one_writers_own(tmp_path: Path, threads: Callable[[], set[str]]) -> None:
     async def work(store: Store) -> None:
         assert not store.shared and threads() == {"venire-record"}
         assert await store.lease(1, "c") and await store.lease(1, "c")
@@ -315,7 +320,7 @@ class Distant(SqliteDatabase):
 
 
 def test_a_run_at_an_address_is_asked_beside_the_loop_and_its_cases_are_leased(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: Callable[[], set[str]]
 ) -> None:
     monkeypatch.setitem(
         sys.modules, "venire.orchestration.record.postgres", SimpleNamespace(PostgresDatabase=Distant)
