@@ -201,11 +201,14 @@ def test_a_missed_output_is_empty_and_the_bad_end_is_the_rubrics(tmp_path: Path)
     assert [(pair.case, pair.reference, pair.output, pair.group) for pair in read_pairs(file)] == [("a", "One two.", "", "g"), ("b", "One two.", "One.", None), ("c", "", "x", None)]  # fmt: skip
 
     five = {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}
-    given = pd.DataFrame([("a", rater, name, value) for rater, value in (("p", 1.0), ("q", 3.0), ("r", 5.0)) for name in ("good", "harm")], columns=["case", "rater", "attribute", "value"])  # fmt: skip
+    given = pd.DataFrame([("a", rater, name, value) for rater, value in (("p", 1.0), ("q", 2.0), ("r", 5.0)) for name in ("good", "harm")], columns=["case", "rater", "attribute", "value"])  # fmt: skip
     for name, better, ends in (("good", "high", (1.0, 5.0, "low")), ("harm", "low", (5.0, 1.0, "high"))):
         rubric = Rubric.model_validate({"name": "r", "version": 1, "scales": {"five": five}, "attributes": [{"name": each, "question": "?", "scale": "five", "better": better if each == name else "high"} for each in ("good", "harm")]})  # fmt: skip
         labels = people_labels(given, attribute=name, rubric=rubric)
-        assert (labels.severe, labels.none, labels.worse) == ends and labels.values == {"a": 3.0}
+        assert (labels.severe, labels.none, labels.worse) == ends and labels.values == {"a": 2.0}
+        assert people_labels(given, attribute=name, rubric=rubric, rule="mean").values == {
+            "a": pytest.approx(8 / 3)
+        }
     assumed = people_labels(given[given["attribute"] == "good"])
     assert (assumed.severe, assumed.none, assumed.assumed) == (5.0, 1.0, True)
     with pytest.raises(VenireError, match="people rated 2 attributes"):
