@@ -247,6 +247,15 @@ def test_f_intervals_at_their_ends(form):
     assert (math.isnan(wide.low) and math.isnan(wide.high)) == (form == "icc1k")
 
 
+def test_bounds_that_cannot_be_stepped_up_to_many_raters_are_no_interval():
+    """Of four raters a bound of ICC(2,1) lies below -1/3, where the reliability of their mean turns over."""
+    rows = [[-66, 0, 50, 35], [3, 76, -79, 5], [-26, 4, 4, 34], [-49, -56, 21, 75], [70, -142, -2, 48]]
+    one, mean = (icc(long_table(rows), form=form, interval="f", jackknife=Jackknife(confidence=0.5)) for form in ("icc2", "icc2k"))  # fmt: skip
+
+    assert one.low < -1 / 3
+    assert math.isnan(mean.low) and math.isnan(mean.high) and mean.note.startswith("no interval")
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("interval", ["jackknife", "f"])
 def test_an_icc_knows_no_unit(form, interval):
