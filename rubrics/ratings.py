@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InvalidFile, VenireError, without_controls
-from .files import is_workbook, near_column
+from .files import is_workbook, near_column, split_sheet
 from .rows import cell_number, first_columns, from_csv_cell, read_rows
 from .sheet_texts import are_texts, text_kind
 
@@ -51,7 +51,8 @@ def read_ratings(path: Path) -> Iterator[Rating]:
         yield from _sheet_ratings(path)
         return
     line_by_key: dict[tuple[str, str, str, int], int] = {}
-    rows = read_rows(path)
+    # A workbook is parsed as a whole to read one row of it: not again for none.
+    rows = read_rows(path) if columns or not is_workbook(split_sheet(path)[0]) else iter(())
     first = next(rows, None)
     if first is None:
         raise InvalidFile(

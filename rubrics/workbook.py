@@ -12,6 +12,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,8 +49,17 @@ class WorkbookSheet(NamedTuple):
 
 
 def visible_sheets(path: Path) -> tuple[str, ...]:
-    """The names of a workbook's sheets that are not hidden, in order."""
+    """The names of a workbook's sheets that are not hidden, in order. A file that has not changed is read once."""
     file, _ = split_sheet(path)
+    try:
+        modified_at = file.stat().st_mtime_ns
+    except OSError:
+        modified_at = 0
+    return _visible_sheets(file, modified_at)
+
+
+@lru_cache(maxsize=8)
+def _visible_sheets(file: Path, modified_at: int) -> tuple[str, ...]:
     with _reader_process(file) as (header, _):
         return tuple(header["sheets"])
 
