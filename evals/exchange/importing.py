@@ -251,15 +251,19 @@ def _numbered_rounds(ratings: Iterable[Rating]) -> tuple[list[Rating], list[str]
 def _on_scale(
     ratings: Sequence[Rating], rubric: Rubric, cases: Sequence[str]
 ) -> tuple[list[Rating], RatingCheck]:
-    """The ratings as values of the rubric's scales, without those that are on none; and what was left out."""
+    """The ratings as values of the rubric's scales, without those that are on none; and what was left out.
+
+    Every round is looked at, as every round is kept.
+    """
     scaled = [_scaled_rating(rating, rubric) for rating in ratings]
-    table = pd.DataFrame([{"case": r.case, "rater": r.rater, "attribute": r.attribute, "value": r.value, "round": r.round or 0} for r in scaled])  # fmt: skip
+    by_key = {(r.case, f"{r.rater}\x1f{r.round or 0}", r.attribute): r for r in scaled}
+    table = pd.DataFrame([(*key, r.value) for key, r in by_key.items()], columns=["case", "rater", "attribute", "value"])  # fmt: skip
     legal, check = check_ratings(table, rubric_questions(rubric), cases=cases or None)
     keys = set(zip(legal["case"], legal["rater"], legal["attribute"], strict=True))
     inapplicable = {
-        (r.case, r.rater, r.attribute) for r in scaled if r.value == NOT_APPLICABLE and r.attribute in rubric.names
-    }  # fmt: skip
-    return [r for r in scaled if (r.case, r.rater, r.attribute) in keys | inapplicable], check
+        key for key, r in by_key.items() if r.value == NOT_APPLICABLE and r.attribute in rubric.names
+    }
+    return [r for key, r in by_key.items() if key in keys | inapplicable], check
 
 
 def _scaled_rating(rating: Rating, rubric: Rubric) -> Rating:

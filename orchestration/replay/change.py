@@ -246,4 +246,4 @@ def _with_pinned_repeats(before: Jury, after: Jury, change: Change) -> Jury:
 
 
 def _kind(seat: Seat) -> str:
-    return seat.model_dump_json(exclude={"name", "first_repeat"})
+    return seat.model_dump_json(exclude={"name", "first_repeat", "order"})

@@ -228,6 +228,19 @@ def test_a_second_annotation_by_one_person_is_a_second_round_and_nobody_is_unkno
     ]  # fmt: skip
 
 
+def test_every_round_is_held_to_the_scale_as_every_round_is_kept(tmp_path: Path) -> None:
+    one, three, nine = (result("accurate", "rating", value) for value in (1, 3, 9))
+    rounds = [
+        task(1, annotation(7, nine, created_at="2026-01-01"), annotation(7, three, created_at="2026-02-02")),
+        task(2, annotation(7, one, created_at="2026-01-01"), annotation(7, nine, created_at="2026-02-02")),
+    ]
+
+    found = import_records("label-studio", exported(tmp_path, rounds), rubric=RUBRIC)
+
+    assert [(each.case, each.value, each.round) for each in found.ratings] == [("1", 3.0, 2), ("2", 1.0, 1)]
+    assert found.check is not None and found.check.off_scale == {"accurate": ("9", "9")}
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -319,6 +319,12 @@ def test_who_is_struck_takes_its_weight_along_and_seats_keep_the_numbers_of_thei
         update={"seats": (jury.seats[0].model_copy(update={"model": "server/odd"}), *jury.seats[1:])}
     )
     assert odd.first_repeats == (0, 0, 2)
+    # The order in which a pair is shown makes no other juror.
+    turned = odd.model_copy(
+        update={"seats": (odd.seats[0], odd.seats[1].model_copy(update={"order": "fixed"}))}
+    )
+    change = Change(seats=(SeatChange("a", "model", "server/same"),))
+    assert changed_jury(turned.model_copy(update={"weights": {}}), change).first_repeats == (2, 0)
     assert changed_jury(odd, Change(seats=(SeatChange("a", "model", "server/same"),))).first_repeats == (
         4,
         0,
