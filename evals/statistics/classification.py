@@ -168,7 +168,8 @@ def yes_no_estimates(
 ) -> dict[YesNoMetric, Estimate]:
     """Each metric of `predicted` against `actual`.
 
-    A share of 0 or 1, which leaving out a case cannot change, has Wilson's interval of the cases that it is a share of.
+    A share of 0 or 1, which leaving out a case cannot change, has Wilson's interval of the cases that it is a share of;
+    where these come in groups, of the groups.
 
     Args:
         predicted: One truth value a case.
@@ -199,8 +200,8 @@ def _estimate(grid: Matrix, metric: YesNoMetric) -> Estimate:
     )
     if metric not in SHARE_OF or estimate.value not in (0.0, 1.0):
         return estimate
-    size = float(_cells(grid.values).sum(axis=0)[list(SHARE_OF[metric])].sum())
-    low, high = wilson(estimate.value, size, estimate.confidence)
+    shared = _cells(grid.values)[:, list(SHARE_OF[metric])].any(axis=1)
+    low, high = wilson(estimate.value, float(len(np.unique(grid.cluster[shared]))), estimate.confidence)
     return replace(estimate, low=low, high=high, method=f"{metric}; Wilson", note="")
 
 

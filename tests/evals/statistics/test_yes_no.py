@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score
+from statsmodels.stats.proportion import proportion_confint
 
-from venire.evals.statistics.classification import yes_no_estimates, yes_no_values
+from venire.evals.statistics.classification import YesNoMetric, yes_no_estimates, yes_no_values
 
 
 def answers(tp: int, fp: int, fn: int, tn: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,6 +41,24 @@ def test_shares_of_the_four_counts(counts: tuple[int, int, int, int], expected: 
 
     shown = [float(found[name]) for name in ("accuracy", "sensitivity", "specificity", "precision")]  # type: ignore[index]
     assert shown == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("counts", "metric", "of"),
+    [((20, 5, 0, 15), "sensitivity", 20), ((3, 0, 7, 50), "precision", 3), ((3, 0, 7, 50), "specificity", 50), ((4, 0, 0, 6), "accuracy", 10), ((0, 2, 5, 3), "precision", 2)],
+)  # fmt: skip
+def test_a_share_of_none_or_all_has_wilsons_interval_of_what_it_is_a_share_of(
+    counts: tuple[int, int, int, int], metric: YesNoMetric, of: int
+) -> None:
+    predicted, actual = answers(*counts)
+    found = yes_no_estimates(predicted, actual, np.arange(len(actual)))[metric]
+    assert (found.low, found.high) == pytest.approx(
+        proportion_confint(found.value * of, of, method="wilson"), abs=1e-12
+    )
+    # Cases that were written down twice are no more than they were.
+    twice = np.repeat(np.arange(len(actual)), 2)
+    doubled = yes_no_estimates(predicted[twice], actual[twice], twice)[metric]
+    assert (doubled.low, doubled.high) == pytest.approx((found.low, found.high))
 
 
 def test_kappa_and_f1_are_those_of_scikit_learn() -> None:
