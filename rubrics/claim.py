@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .ballot import AbstentionReason, Quote
 from .errors import InvalidFile
-from .files import near_column
+from .files import modified_at, near_column
 from .rows import from_csv_cell, read_rows
 
 ClaimVerdict = Literal["supported", "not_supported", "not_addressed"]
@@ -87,15 +87,11 @@ class CheckRow(NamedTuple):
 
 def load_claims(path: Path) -> Mapping[str, tuple[Claim, ...]]:
     """The claims in a .jsonl or .csv file, by case. A file that has not changed is read once."""
-    try:
-        modified_at = path.stat().st_mtime_ns
-    except OSError:
-        modified_at = 0
-    return _load_claims(path, modified_at)
+    return _load_claims(path, modified_at(path))
 
 
 @lru_cache(maxsize=8)
-def _load_claims(path: Path, modified_at: int) -> Mapping[str, tuple[Claim, ...]]:
+def _load_claims(path: Path, _: int) -> Mapping[str, tuple[Claim, ...]]:
     claims_by_case: dict[str, dict[str, Claim]] = {}
     for line, row in read_rows(path, required=("case", "text")):
         at = f"{path}:{line}"

@@ -83,6 +83,14 @@ def split_sheet(path: Path) -> tuple[Path, str]:
     return (Path(match["file"]), match["sheet"]) if match and not path.exists() else (path, "")
 
 
+def modified_at(path: Path) -> int:
+    """When a file was last written, in nanoseconds: by it, what was read of a file that has not changed need not be read again. 0 where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def is_workbook(path: Path) -> bool:
     """Whether a path's ending is a workbook's, no sheet being named behind it."""
     return path.suffix.lower() in WORKBOOKS

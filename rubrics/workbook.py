@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from .errors import InvalidFile, VenireError
-from .files import open_file, split_sheet
+from .files import modified_at, open_file, split_sheet
 from .sheet_columns import column_named
 from .sheet_marks import is_graded
 from .sheet_people import is_name
@@ -51,15 +51,11 @@ class WorkbookSheet(NamedTuple):
 def visible_sheets(path: Path) -> tuple[str, ...]:
     """The names of a workbook's sheets that are not hidden, in order. A file that has not changed is read once."""
     file, _ = split_sheet(path)
-    try:
-        modified_at = file.stat().st_mtime_ns
-    except OSError:
-        modified_at = 0
-    return _visible_sheets(file, modified_at)
+    return _visible_sheets(file, modified_at(file))
 
 
 @lru_cache(maxsize=8)
-def _visible_sheets(file: Path, modified_at: int) -> tuple[str, ...]:
+def _visible_sheets(file: Path, _: int) -> tuple[str, ...]:
     with _reader_process(file) as (header, _):
         return tuple(header["sheets"])
 
