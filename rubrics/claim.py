@@ -91,7 +91,7 @@ def load_claims(path: Path) -> Mapping[str, tuple[Claim, ...]]:
 
 
 @lru_cache(maxsize=8)
-def _load_claims(path: Path, _: int) -> Mapping[str, tuple[Claim, ...]]:
+def _load_claims(path: Path, written: int) -> Mapping[str, tuple[Claim, ...]]:
     claims_by_case: dict[str, dict[str, Claim]] = {}
     for line, row in read_rows(path, required=("case", "text")):
         at = f"{path}:{line}"

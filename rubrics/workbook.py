@@ -55,7 +55,7 @@ def visible_sheets(path: Path) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _visible_sheets(file: Path, _: int) -> tuple[str, ...]:
+def _visible_sheets(file: Path, written: int) -> tuple[str, ...]:
     with _reader_process(file) as (header, _):
         return tuple(header["sheets"])
 
