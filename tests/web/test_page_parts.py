@@ -21,7 +21,7 @@ from venire.orchestration.reading.scores import ScoreSummary
 from venire.orchestration.verdict import Dissent, Outcome
 from venire.rubrics import Case, load_rubric
 from venire.rubrics.ratings import Rating
-from venire.web import folder, index_writer, summaries
+from venire.web import deliberation_reader, folder, index_writer, summaries
 from venire.web.charts import (
     CENTRE,
     RADIUS,
@@ -547,6 +547,15 @@ def test_a_runs_headline_is_its_scores_or_why_there_are_none(
     store = SimpleNamespace(arms=lambda: [arm])
     inspector: Any = SimpleNamespace(study=report, board=report, store=store, index=index)
     assert folder.headline(inspector) == [words]
+
+
+@pytest.mark.parametrize(("sealed", "last"), [({}, 7), ({"b": 3, "c": 5}, 2), ({"a": 1}, 0)])
+def test_nothing_is_shown_from_the_first_case_on_which_a_person_has_yet_to_vote(
+    sealed: dict[str, int], last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliberation_reader, "sealed_cases", lambda store: sealed)
+    store: Any = SimpleNamespace(last_finished=lambda: 7)
+    assert deliberation_reader.last_shown(store) == last
 
 
 def test_of_a_pair_every_text_is_a_region_of_its_own_name() -> None:

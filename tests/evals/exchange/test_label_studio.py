@@ -20,6 +20,7 @@ from venire.evals.exchange import import_records
 from venire.evals.exchange.annotation_tasks import annotation_tasks
 from venire.orchestration.reading.export import ExportedRun
 from venire.orchestration.reading.terminal import export_run
+from venire.rubrics import load_rubric
 from venire.rubrics.ratings import Rating, read_ratings
 
 RUBRIC = Rubric.model_validate(
@@ -389,3 +390,19 @@ def test_a_task_has_what_juries_jurors_and_people_answered_earlier_rounds_first(
         "output",
     ]
     assert second.people == []
+
+
+def test_a_swapped_pair_has_juries_and_jurors_answers_as_its_row_has_the_outputs(tmp_path: Path) -> None:
+    rubric = load_rubric("preference")
+    names = {name: Case.from_row({"id": name, "output_a": "One.", "output_b": "Two."}) for name in "abcdef"}
+    assert {case.swapped for case in names.values()} == {True, False}
+    vote = dict.fromkeys(rubric.names, -1)
+    store = Store.read(written_run(tmp_path / "run", rubric, list(names.values()), {"mine": {name: {"x": vote} for name in names}}))  # fmt: skip
+    try:
+        found = {task.case.id: task for task in annotation_tasks(ExportedRun(store, ratings=()))}
+    finally:
+        store.release()
+
+    for name, case in names.items():
+        (jury,), (juror,) = found[name].juries, found[name].jurors
+        assert set(jury.values.values()) == set(juror.values.values()) == {1 if case.swapped else -1}
