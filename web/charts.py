@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..evals.report.drawing import COLOURS, INK, XY, Figure, Picture, Shape, circle, clip, polygon, rect, text
 from ..evals.report.panel import Axis, Panel, Tick, name_axis, number_axis
 from ..orchestration.reading.analysis.census import Flow, Share
+from .scales import difference_words
 
 WIDTH, HEIGHT, RADIUS = 340, 190, 66
 CENTRE = (WIDTH / 2, HEIGHT / 2 + 6)
@@ -104,8 +105,10 @@ def leanings_figure(shares: Sequence[Share], label: str) -> Figure:
     panel.rule(x=0)
     for row, (name, value, n) in enumerate(known):
         panel.interval((0, row), (value, row), COLOURS[0])
-        panel.point(value, row, COLOURS[0], radius=5, tip=f"{name}: {value:+.3f} of the scale, n={n}")
-    told = ", ".join(f"{name} {value:+.2f}" for name, value, _ in known)
+        panel.point(
+            value, row, COLOURS[0], radius=5, tip=f"{name}: {difference_words(value, 3)} of the scale, n={n}"
+        )
+    told = ", ".join(f"{name} {difference_words(value)}" for name, value, _ in known)
     return Figure("", [panel.picture()], f"{label}: {told}")
 
 

@@ -226,7 +226,7 @@ class Lanes:
         return element(
             "g",
             {"class": f"verdict {outcome.status}"},
-            _text(x, y + 4, clip(word, 11), "final long" if len(word) > 6 else "final"),
+            _text(x, y + 4, clip(word, 11), "final long" if len(word) > 4 else "final"),
             _text(x, y + 22, clip(outcome.method, 13), "method") if reached else None,
         )
 

@@ -20,6 +20,11 @@ def score_words(value: Value | None, *, pair: bool = False) -> str:
     return value if isinstance(value, str) else amount(value, 3)
 
 
+def difference_words(value: float, places: int = 2) -> str:
+    """A difference with its sign; what rounds to zero is never below it."""
+    return f"{round(value, places) + 0.0:+.{places}f}"
+
+
 @dataclass(frozen=True, slots=True)
 class ScalePositions:
     """An attribute's scale as a line from 0, its lowest answer, to 1, its highest. `not_applicable` lies below it."""

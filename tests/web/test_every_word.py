@@ -58,6 +58,7 @@ def test_every_message_and_reply_is_on_the_page_and_in_the_export(tmp_path: Path
         for call in calls.values():
             assert call.reply in told and all(text in told for _, text in call.messages)
     assert 'class="every-word"' not in bare.stdout
+    assert "left out of this page (--no-prompts)" in bare.stdout and "--no-prompts" not in page
     assert "judged by scripted/" in overview and "judged by scripted/" in shown.stdout
     assert "(high, low, middle, orchestrator) · prompts " in page
     copied = re.findall(r'data-copy="(.*?)"', html.unescape(page.partition("<h1>")[0].replace("&quot;", "'")))

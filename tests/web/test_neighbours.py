@@ -11,7 +11,7 @@ import pytest
 
 from venire import Rubric
 from venire.web.index_writer import SCHEMA, _values_of, prepare_index
-from venire.web.scales import ScalePositions, score_words
+from venire.web.scales import ScalePositions, difference_words, score_words
 from venire.web.search import SORTS, CaseSearch, Finder
 from venire.web.summaries import DERIVED
 
@@ -120,3 +120,8 @@ def test_a_score_lies_between_the_ends_of_its_own_scale(rubric: Rubric) -> None:
     )
     assert axis.at("not_applicable") < 0
     assert [score_words(value) for value in (None, "not_applicable", 3, 10 / 3)] == ["–", "n/a", "3", "3.33"]
+
+
+@pytest.mark.parametrize(("value", "words"), [(-0.0019, "+0.00"), (-0.006, "-0.01"), (0.25, "+0.25")])
+def test_a_difference_that_rounds_to_zero_is_not_below_it(value: float, words: str) -> None:
+    assert difference_words(value) == words

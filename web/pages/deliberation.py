@@ -110,7 +110,7 @@ def deliberation_view(
 
     `way` leads to its neighbours, where there are any; `beside` sets it beside other arms and people; `prefix` tells
     its ids from another's on the same page; what `people` said of the case stands with its claims, what is known of
-    its `revisions` with them. `judges` says which models judged; `calls` are what they were sent and replied.
+    its `revisions` with them. `judges` says which models judged; `calls` are what they were sent and replied; None where that is left out.
     """
     found = distinct_flags(found, verdict.transcript.rounds)
     lanes = Lanes(verdict, rubric, prefix=prefix)
@@ -135,7 +135,7 @@ def deliberation_view(
             "details",
             {"class": "said"},
             element("summary", None, element("h2", None, "Everything that happened, in order")),
-            None if calls is None else element("p", {"class": "quiet"}, _told_words(verdict, calls)),
+            element("p", {"class": "quiet"}, _told_words(verdict, calls)),
             proceedings(verdict, calls),
         ),
     )
@@ -181,7 +181,9 @@ def arm_choice(search: CaseSearch, case: str, arm: str, arms: Sequence[str]) -> 
     return element("nav", {"class": "arms", "aria-label": "Arms"}, links, compare, graph)
 
 
-def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall]) -> str:
+def _told_words(verdict: Verdict, calls: Mapping[str, RecordedCall] | None) -> str:
+    if calls is None:
+        return "The messages to models and their replies were left out of this page (--no-prompts)."
     made = len({key for entry in verdict.transcript.entries for key in entry.spent.calls})
     if len(calls) == made:
         return "Open a line to see the messages that were sent to the model, and its reply."

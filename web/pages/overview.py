@@ -13,7 +13,7 @@ from ...orchestration.record import Arm
 from ...rubrics.errors import count_words
 from ..charts import bar_figure, flows_figure, leanings_figure, spread_figure
 from ..people import Difference
-from ..scales import score_words
+from ..scales import difference_words, score_words
 from ..search import CaseSearch, Row
 from .frame import KINDS, Reach, badge, heading, quiet
 from .people import differences_section, scores_section
@@ -306,7 +306,9 @@ def _leaning_table(census: Census) -> Html:
             None,
             element("th", {"scope": "row"}, shorten(share.name, 40)),
             element("td", None, of),
-            element("td", {"class": "number"}, "–" if share.value is None else f"{share.value:+.3f}"),
+            element(
+                "td", {"class": "number"}, "–" if share.value is None else difference_words(share.value, 3)
+            ),
             element("td", {"class": "number quiet"}, f"n {share.n:,}"),
         )
         for of in ("persona", "model")

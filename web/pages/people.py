@@ -13,7 +13,7 @@ from ...orchestration.reading.scores import ScoreCounts, ScoreSummary
 from ...orchestration.record import Arm
 from ..charts import scatter_figure
 from ..people import ORDERS, Difference, People
-from ..scales import score_words
+from ..scales import difference_words, score_words
 from ..search import SCORED, CaseSearch
 from .cases import column_head, option_list, pager
 from .frame import heading, quiet
@@ -108,7 +108,7 @@ def _difference_table(search: CaseSearch, rows: Sequence[Difference], people: Pe
         element("tr", {"class": "row"}, element("th", {"scope": "row"}, element("a", {"href": _case_address(each), "class": "open"}, shorten(each.case, 60))),
                 [element("td", {"data-label": label}, cell) for label, cell in (
                     ("arm", each.arm), ("attribute", each.attribute), ("verdict", score_words(each.score)),
-                    ("people's median", score_words(each.people)), ("difference", f"{each.apart:+.2f}"),
+                    ("people's median", score_words(each.people)), ("difference", difference_words(each.apart)),
                     ("each person", ", ".join(f"{rater} {score_words(value)}" for rater, value in people.of(each.case)[each.attribute].items())),
                 )])
         for each in rows
@@ -139,7 +139,9 @@ def _summary(points: Mapping[XY, int]) -> str:
     number = sum(points.values())
     equal = sum(times for (median, score), times in points.items() if median == score)
     apart = sum((score - median) * times for (median, score), times in points.items())
-    return f"{number:,} scores, {equal / number:.0%} equal, mean difference {apart / number:+.2f}"
+    return (
+        f"{number:,} scores, {equal / number:.0%} equal, mean difference {difference_words(apart / number)}"
+    )
 
 
 def _case_address(each: Difference) -> str:
