@@ -135,8 +135,9 @@ def _vote(call: Call, name: str, number: int) -> Any:
     """A juror's own score, or at times the middle of those it is shown; a single judge's depends on the repeat as well."""
     again = call.body.get("seed", 0)
     own = _score(name, number, SEATS.get(call.model, 0.2), 1.1, call.model, again)
-    shown = re.search(rf"\n## {name}\n(.*?)(?=\n## |\n# |$)", call.prompt, re.DOTALL)
-    scores = [int(score) for score in re.findall(r" gave (\d)", shown.group(1))] if shown else []
+    # The rubric has a part of that name too.
+    parts = re.findall(rf"\n## {name}\n(.*?)(?=\n## |\n# |$)", call.prompt, re.DOTALL)
+    scores = [int(score) for part in parts for score in re.findall(r" gave (\d)", part)]
     if not scores or not isinstance(own, int) or chance("moves", call.model, name, number) < 0.4:
         return own
     return round(sum(scores) / len(scores))
