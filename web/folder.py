@@ -268,6 +268,8 @@ def headline(inspector: Inspector) -> list[str]:
     if said := [*study.get("advice", ()), *board.get("sentences", ())]:
         return [str(said[0])]
     arms = inspector.store.arms()
+    # Asked first: what is read between the two questions is not yet read, rather than missing.
+    scored, _ = inspector.index.read_to
     counts = inspector.index.score_counts(arms)
     lines = []
     for arm in arms:
@@ -275,7 +277,6 @@ def headline(inspector: Inspector) -> list[str]:
         lines += [f"{arm.name}: {', '.join(found)}"] if found else []
     if lines:
         return lines
-    scored, _ = inspector.index.read_to
     last = last_shown(inspector.store)
     if not last:
         return ["no case has been judged yet"]
