@@ -25,8 +25,8 @@ def by_stage(tally: Tally) -> Counted:
     """The orchestrator's decision; without one the median of judge or panel, or hung where the panel is split."""
     if tally.finding is not None:
         return by_decision(tally)
-    rules, judge = tally.jury.escalation, tally.jury.seats[0].name
-    panel_sat = any(juror.partition("#")[0] != judge for juror in tally.cast)
+    rules = tally.jury.escalation
+    panel_sat = len({juror.partition("#")[0] for juror in tally.cast}) > 1
     if not settled(list(tally.cast.values()), rules.panel_spread if panel_sat else rules.repeat_range):
         return _without_chair(
             tally, "the jurors of the panel did not agree, and the orchestrator did not decide"

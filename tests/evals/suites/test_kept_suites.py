@@ -168,8 +168,14 @@ def gold(folder: Path, results: SuiteResults, jury: str) -> dict[str, Any]:
     return {**gold_json(found), "said": gold_sentences(found), "verdicts": verdicts}
 
 
-def test_a_suite_with_every_kind_of_scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_minilm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if its extra were not installed, whether or not an earlier test has loaded the model."""
     monkeypatch.setattr(minilm, "find_spec", lambda name: None)
+    minilm.minilm.cache_clear()
+
+
+def test_a_suite_with_every_kind_of_scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_minilm(monkeypatch)
     with ProviderServer(answer) as server:
         write_suite(tmp_path, server.url)
         suite = load_suite(tmp_path / "suite.yaml")
@@ -219,7 +225,7 @@ def test_a_suite_with_every_kind_of_scorer(tmp_path: Path, monkeypatch: pytest.M
 
 def test_people_beside_a_jury(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two sets of answers by three systems; four people of whom one gives one score to all, and one rates few; answers without a reference or a score."""
-    monkeypatch.setattr(minilm, "find_spec", lambda name: None)
+    without_minilm(monkeypatch)
     answers = pd.DataFrame(
         [
             (f"{name}/{case}@{system}", name, f"{name}/{case}", np.nan if (case + len(system)) % 9 == 0 else 1 + 4 * chance("jury", name, case, system) * 0.6 + 1.5 * chance("text", name, f"{case}", system),
