@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from ..personas.jury import ModelSettings
@@ -42,9 +41,6 @@ class ModelClient(ABC):
 
     secrets: tuple[str, ...] = ()
     """What it sends that is secret, beside the seat's own key and address: taken out of all that comes back."""
-
-    desk_folder: Path | None = None
-    """The run's directory, with the desk of the people who hold a seat; None where nobody can be asked. Set once it is known."""
 
     @abstractmethod
     async def complete(self, request: Request) -> Reply:

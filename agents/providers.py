@@ -259,7 +259,12 @@ class Providers:
                     f"the plug-in for {model!r} returned a {type(client).__name__} instead of a ModelClient",
                     remedy="report this to the plug-in's authors: a client must be a subclass of venire.plugin.ModelClient",
                 )
-            client.desk_folder = self.desk
+            if model.startswith("person/"):
+                # Imported late: most runs ask no people.
+                from .clients.person import PersonClient
+
+                if isinstance(client, PersonClient):
+                    client.folder = self.desk
             if self._batch is not None:
                 # Imported late: few runs go in batches.
                 from .clients.batch import batch_client

@@ -116,6 +116,7 @@ def trace_verdict(span: DeliberationSpan, case: Case, found: Verdict, jury: Jury
 
     A result is below the span that the case's metadata names as its `traceparent`, where it names one.
     """
+    # Imported late: few runs are traced.
     from ..agents.tracing import BALLOT, RESULT, provider_and_model
 
     transcript, judged = found.transcript, case.metadata.get("traceparent")

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from ..evals.report.markup import Child, Html, element, fragment, shorten
+from ..orchestration.reading.analysis.movement import distance
 from ..orchestration.reading.scores import ScoreSummary
 from ..orchestration.reading.show import judges_words, prompts_words
 from ..orchestration.record import Arm
@@ -220,7 +221,7 @@ class FolderInspector:
     def _both(self, one: Side, two: Side) -> Sequence[Child]:
         before, after = one.verdicts(), two.verdicts()
         apart = {
-            case: {name: _apart(score, after[case][name]) for name, score in before[case].items() if name in after[case]}
+            case: {name: distance(score, after[case][name]) for name, score in before[case].items() if name in after[case]}
             for case in before
             if case in after
         }  # fmt: skip
@@ -233,8 +234,8 @@ class FolderInspector:
                 element("a", {"href": _address(one, two, id=case)}, shorten(case, 60)),
                 ", ".join(
                     f"{name} {score_words(before[case][name], pair=pair)} and {score_words(after[case][name], pair=pair)}"
-                    for name, distance in apart[case].items()
-                    if distance
+                    for name, moved in apart[case].items()
+                    if moved
                 )
                 or "the same",
             ]
@@ -253,13 +254,6 @@ class FolderInspector:
     def _page(self, title: str, here: str, *main: Child) -> web.Response:
         text = inspector_page(title, self._folder.resolve().name, "", here, None, None, (), *main)
         return web.Response(text=text, content_type="text/html")
-
-
-def _apart(before: Value, after: Value) -> float:
-    """How far two verdicts are apart; 1 where either is no number, and they are not the same."""
-    if isinstance(before, str) or isinstance(after, str):
-        return float(before != after)
-    return abs(after - before)
 
 
 def headline(inspector: Inspector) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ...personas.jury import ModelSettings
@@ -33,6 +34,8 @@ class PersonClient(ModelClient):
 
     def __init__(self, name: str, settings: ModelSettings) -> None:
         self.name = name
+        self.folder: Path | None = None
+        """The run's directory, with the people's desk; None where nobody can be asked."""
         self._settings = settings
         self._desk: Desk | None = None
 
@@ -92,13 +95,13 @@ class PersonClient(ModelClient):
         return FREE
 
     def _open_desk(self) -> Desk:
-        if self.desk_folder is None:
+        if self.folder is None:
             raise VenireError(
                 f"{self.name} is a person on the jury, but this kind of run cannot ask people",
                 remedy="run the cases with venire run -o DIRECTORY",
             )
         if self._desk is None:
-            self._desk = Desk(self.desk_folder)
+            self._desk = Desk(self.folder)
         return self._desk
 
 

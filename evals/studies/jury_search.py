@@ -125,7 +125,9 @@ def _counting_rule(rule: str, pool: Pool) -> Callable[[Members], FloatArray]:
 
     def count(members: Members) -> FloatArray:
         seats = members.astype(np.float32)
-        tally = [seats @ given for given in ballots]
+        # Zeros and ones: nothing in their product is invalid, but OpenBLAS can raise the processor's flag (numpy issue 24067).
+        with np.errstate(invalid="ignore"):
+            tally = [seats @ given for given in ballots]
         return _median(tally, levels) if rule == "median" else _mode(tally, levels, words=rule == WORDS)
 
     return count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,19 @@ def test_one_client_serves_an_endpoint_and_what_runs_here_has_one_for_each_model
     assert shared == {"openai/a": True, "server/a": True, "local": False, "recorded/t#a": False, "person/ann": False}  # fmt: skip
 
 
+def test_a_plug_ins_client_is_not_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Frozen(ModelClient):
+        settings: ModelSettings
+
+        async def complete(self, request: Request) -> Reply:
+            return Reply("4", COUNTED)
+
+    monkeypatch.setattr(providers_module, "factory_for", lambda model: ClientFactory(Frozen))
+    seat = ModelSettings(model="elsewhere/x")
+    assert Providers(desk=tmp_path).get(seat).client == Frozen(seat)
+
+
 def test_a_client_is_opened_with_the_runs_limits_prices_and_secrets(
     opened: list[Any], tmp_path: Path
 ) -> None:
@@ -295,7 +309,8 @@ def test_a_client_is_opened_with_the_runs_limits_prices_and_secrets(
     assert len(said) == 1
     # What runs in this process has slots of its own; a person is asked at the run's desk.
     assert providers.get(ModelSettings(model="local")).slots not in [each for _, each in made]
-    assert providers.get(ModelSettings(model="person/ann")).client.desk_folder == tmp_path
+    asked = providers.get(ModelSettings(model="person/ann")).client
+    assert isinstance(asked, PersonClient) and asked.folder == tmp_path
 
     providers.admit_all()
     assert own.told[-1] == ("admit",) and opened[0][1].stopped == opened[1][1].stopped == 1

@@ -31,7 +31,7 @@ def task(desk: Desk, name: str, place: int = 0) -> DeskTask:
 
 def client_at(folder: Path, **changes: Any) -> PersonClient:
     client = connect(SETTINGS.model_copy(update=changes))
-    client.desk_folder = folder
+    client.folder = folder
     return client
 
 
