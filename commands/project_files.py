@@ -125,13 +125,14 @@ def rubric_yaml(name: str, asked: Sequence[Asked]) -> str:
         ends[0] = f"minus_{ends[0]}" if low < 0 else ends[0]
         scale = "yes_no" if (low, high, any_number) == (0, 1, False) else "_to_".join(ends)
         words = attribute.steps or _WORDS.get(scale) or {n: str(n) for n in range(low, high + 1)}
-        if scale in scales and scales[scale].get("anchors", words) != words:
+        steps: dict[str, object] = {
+            "level": "binary" if scale == "yes_no" else "ordinal",
+            "anchors": dict(words),
+        }
+        definition = {"level": "interval", "minimum": low, "maximum": high} if any_number else steps
+        if scales.setdefault(scale, definition) != definition:
             scale = f"{attribute.name}_{scale}"
-        scales[scale] = (
-            {"level": "interval", "minimum": low, "maximum": high}
-            if any_number
-            else {"level": "binary" if scale == "yes_no" else "ordinal", "anchors": dict(words)}
-        )
+            scales[scale] = definition
         attributes.append({"name": attribute.name, "question": attribute.question, "scale": scale})
     document = {"name": name, "version": 1, "scales": scales, "attributes": attributes}
     return "# What is asked. Raise the version when a word below changes.\n" + _yaml(document)

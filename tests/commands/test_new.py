@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from workbooks import text_rows, write_workbook, write_xls
 
-from venire import load_cases, load_jury, load_rubric
+from venire import Rubric, load_cases, load_jury, load_rubric
 from venire.cli import app
 from venire.commands.own_sheet import _ends_at, _settle_scales
-from venire.commands.project_files import cases_of
+from venire.commands.project_files import Asked, cases_of, rubric_yaml
 from venire.commands.starting import _say_unseen
 from venire.evals.studies.plan import plan_study
 from venire.rubrics.errors import VenireError
@@ -323,3 +324,18 @@ def test_only_rows_with_something_in_them_are_said_to_be_left_out(capsys: pytest
     assert capsys.readouterr().err == ""
     _say_unseen([row("One."), row("")], SheetColumns(ROLES))
     assert "numbered: case-1, case-2" in capsys.readouterr().err
+
+
+def test_questions_on_the_same_ends_with_other_steps_have_scales_of_their_own() -> None:
+    halves, steps = Asked("halves", "?", (0, 10, True), {}), Asked("steps", "?", (0, 10, False), {})
+    again = Asked("again", "?", (0, 10, True), {})
+    words = Asked("words", "?", (0, 1, False), {0: "wrong", 1: "right"})
+    plain = Asked("plain", "?", (0, 1, False), {})
+    for order in ((halves, steps, again, words, plain), (plain, words, steps, again, halves)):
+        rubric = Rubric.model_validate(yaml.safe_load(rubric_yaml("r", order)))
+        assert {name: rubric.scale_of(name).level for name in rubric.names} == {
+            "halves": "interval", "steps": "ordinal", "again": "interval", "words": "binary", "plain": "binary"
+        }  # fmt: skip
+        assert (
+            rubric.scale_of("words").anchors == {0: "wrong", 1: "right"} != rubric.scale_of("plain").anchors
+        )

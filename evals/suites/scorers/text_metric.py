@@ -24,7 +24,7 @@ def _score(answers: Sequence[GradedAnswer], form: AnswerForm, options: MetricOpt
     metric: Metric = plugged_in(METRICS, options.name, "metric")
     gradable = [answer for answer in answers if answer.target is not None and answer.output.strip()]
     values_by_name = metric.measure([(answer.output, str(answer.target)) for answer in gradable], None)
-    value_name = options.value or next(iter(values_by_name))
+    value_name = options.value or metric.value or next(iter(values_by_name))
     if value_name not in values_by_name:
         raise VenireError(
             f"the metric {options.name!r} gives no {value_name!r}", remedy=nearest(value_name, values_by_name)

@@ -14,6 +14,7 @@ from shared_data import shared_file
 from written_transcripts import cast, transcript_of
 
 from venire import Jury, Rubric, Stop, VenireError
+from venire.evals.metrics.metric import Metric
 from venire.evals.suites.scenario import load_scenario
 from venire.evals.suites.scored_systems import mean_score
 from venire.evals.suites.scorer import (
@@ -24,6 +25,7 @@ from venire.evals.suites.scorer import (
     scorer,
     scorer_names,
 )
+from venire.evals.suites.scorers import text_metric
 from venire.evals.suites.scorers.choice import read_choice
 from venire.evals.suites.scorers.judged import mean_rating
 from venire.evals.suites.scorers.number_range import read_number
@@ -206,6 +208,13 @@ def test_a_metric_by_name() -> None:
     assert scored("metric", "", "the cat", name="rouge-l").status == "unparsed"
     with pytest.raises(VenireError, match="no metric named"):
         scored("metric", "x", "y", name="rouge-m")
+
+
+def test_a_metric_of_several_values_scores_by_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = Metric("two", "Two", lambda pairs, say: {"first": [0.1], "own": [0.7]}, 1, value="own")
+    monkeypatch.setattr(text_metric, "plugged_in", lambda *arguments: metric)
+    values = [scored("metric", "x", "y", name="two", **options).value for options in ({}, {"value": "first"})]
+    assert values == [0.7, 0.1]
 
 
 @pytest.fixture
