@@ -49,7 +49,7 @@ SLOW = (
     "agents/clients/test_litellm_silence.py",
     "orchestration/test_faulty_provider.py",
 )
-"""Files to begin with, in this order: with several workers, a slow one that is begun last is waited for by all."""
+"""The slowest files, the slowest first."""
 
 # How long an example takes tells of the machine and its other work, not of what is tested.
 settings.register_profile("no deadline", deadline=None, max_examples=40)
@@ -65,9 +65,11 @@ for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     os.environ.pop(_proxy.upper(), None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """All tests begin with the slowest, which every worker would wait for at the end; a part of them with what answers soonest."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(SLOW)}
-    items.sort(key=lambda item: places.get(item.path, len(SLOW)))
+    is_part = Path(__file__).parent not in (Path(argument).resolve() for argument in config.args)
+    items.sort(key=lambda item: places.get(item.path, len(SLOW)), reverse=is_part)
 
 
 def pytest_collection_finish() -> None:
