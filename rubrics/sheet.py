@@ -152,7 +152,28 @@ def read_sheet(
         )
         say(f"{len(scores)} columns are read as people's scores (attributes: {subjects}; people: {raters})")
         rows, columns = rows_by_person(rows, columns, scores)
+    if not attributes:
+        _check_scales_are_shared(sheet, rows, columns)
     return rows, columns
+
+
+def _check_scales_are_shared(sheet: Path, rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> None:
+    """An error where somebody's scores of an attribute go to 10 at the most, and another's beyond."""
+    rater = columns.one("rater")
+    for name in columns.of("rating") if rater else ():
+        by_rater: dict[str, list[float]] = {}
+        for row in rows:
+            if (cell := row.get(name, "")) and (who := row.get(rater or "", "")):
+                by_rater.setdefault(who, []).append(float(cell))
+        highest = {who: max(scores) for who, scores in by_rater.items() if len(scores) > 2}
+        if not noted_scale(name) and min(highest.values(), default=0) <= 10 < max(
+            highest.values(), default=0
+        ):
+            ends = " and ".join(f"{who}'s go up to {most:g}" for who, most in highest.items())
+            raise VenireError(
+                f"{sheet}: the scores of {name!r} seem to be on different scales: {ends}",
+                remedy=f"write all of them on one scale; if they are on one, give it, such as --scale {name!r}=0-100",
+            )
 
 
 def _repeated_lines(

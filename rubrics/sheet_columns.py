@@ -90,6 +90,7 @@ _MARKS = re.compile(r"( ?[A-F][+-]?)+|( ?[^\w\s]{1,5})+|(?=(.* )?[-−]\d)[-−+
 """A school's grades, stars or ticks, or small numbers of which some are below zero, with spaces between them."""
 _ATTRIBUTE = "attribute|criterion|criteria|dimension|aspect|metric|kriterium|merkmal|aspekt|critere|criterio|aspecto|atributo"
 """Names of a column that says what each row's score is of."""
+_HAS_DIGIT = re.compile(r"\d").search
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 
 
@@ -298,7 +299,7 @@ def _guess_rater(
     subjects = cells[subject] if subject else [""] * len(texts)
     telling = [
         c for c in free
-        if c not in (subject, *scored) and _recurs(cells[c]) and not is_code(cells[c])
+        if c not in (subject, *scored) and _recurs(cells[c]) and all(cells[c]) and not is_code(cells[c])
         and len(set(zip(texts, subjects, cells[c], strict=True))) == len(texts)
     ]  # fmt: skip
     return telling[0] if len(telling) == 1 else None
@@ -309,7 +310,7 @@ def attribute_column(columns: Sequence[str], cells: Mapping[str, Sequence[str]])
     named = [c for c in columns if plain_name(c) in _ATTRIBUTE.split("|")]
     qualities = [
         c for c in columns
-        if 1 < len(names := set(filter(None, map(plain_name, cells[c])))) < len(cells[c]) / 2
+        if 1 < len(names := set(map(plain_name, cells[c]))) < len(cells[c]) / 2 and all(names)
         and 2 * sum(QUALITY.search(name) is not None for name in names) >= len(names)
     ]  # fmt: skip
     matches = named or qualities
@@ -482,7 +483,7 @@ def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str], rated:
         and len(names) == len(set(named))
         and (
             len(names) == len({text for _, text in named})
-            or (counted and not rated and len(names) == len(named))
+            or (not rated and len(names) == len(named) and (counted or all(map(_HAS_DIGIT, names))))
         )
         and (
             not is_scores(column, cells)

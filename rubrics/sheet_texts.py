@@ -92,8 +92,10 @@ def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str], sev
             before = order.index(name) < order.index(judged)
             if name == judged or not (kind == "either" or (kind is None and before)):
                 continue
-            if of_kind["source"] and plain_name(name).split()[-1:] == plain_name(judged).split()[-1:]:
-                continue  # Beside a transcript and an `AI note`, a `doctor's note` may be what is hoped for.
+            words = plain_name(name).split()
+            shares_word = bool({words[0], words[-1]} & set(plain_name(judged).split()))
+            if shares_word and (of_kind["source"] or (kind == "either" and len(words) > 1)):
+                continue  # Beside an `AI note`, a `doctor's note` may be what is hoped for, or another that could be judged.
             is_question = _asks(cells[name]) or (before and _REPLY.search(plain_name(judged)) is not None)
             roles[name] = "question" if is_question and "question" not in roles.values() else "source"
             by_place += [name] if kind is None else []
@@ -170,8 +172,10 @@ def _candidates(cells: Mapping[str, Sequence[str]], kinds: Mapping[str, _Kind | 
     given = [name for name in open_texts if not _asks(cells[name])] or open_texts
     if given:
         distinct = [len(set(cells[name])) for name in given]
-        """Where a text stands in several rows, another was made from it in each."""
-        return tuple(name for name, number in zip(given, distinct, strict=True) if number == max(distinct))
+        """Where texts stand in several rows, another was made from them in each."""
+        return tuple(
+            name for name, number in zip(given, distinct, strict=True) if 3 * number > 2 * max(distinct)
+        )
     targets = [name for name in kinds if plain_name(name).partition(" ")[0] == "target"]
     if targets or len(kinds) == 1:
         return tuple(targets or kinds)
