@@ -176,6 +176,9 @@ def test_a_reading_has_a_merit_between_nought_and_one() -> None:
 def test_january_follows_december_when_the_story_starts_in_december() -> None:
     assert read("order", CLEAN).merit == 1.0
     assert read("order", "Seen on 3 January. Admitted on 28 December.").merit == 0.0
+    backwards = "Seen again on 2 October. First seen on 5 March."
+    noted = ("5 March: first visit. 1 May and 7 July: doing well. 2 October: seen again.",)
+    assert read("order", backwards, noted).merit == 0.0
 
 
 def test_a_number_with_another_unit_is_another_number() -> None:

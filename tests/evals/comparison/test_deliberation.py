@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,11 +33,11 @@ BLIND_COSTS = {"blind_calls": 3.0, "blind_tokens": 30.0, "blind_usd": np.nan, "b
 
 def effects(
     verdicts: dict[str, list[tuple[float | None, float | None, float]]], *, objective: str = "credit", margin: float = 0.02,
-    attribute: str = "quality", groups: dict[str, str] | None = None,
+    attribute: str = "quality", groups: dict[str, str] | None = None, costs: Sequence[dict[str, float]] = (),
 ) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:  # fmt: skip
     """The effect rows by arm, and the sentences, of arms with (final, blind, truth) case by case."""
     counts = [
-        {"arm": arm, "case": f"c{at}", "attribute": attribute, "final": final, "blind": blind, "rule": "median", **COSTS, **BLIND_COSTS}
+        {"arm": arm, "case": f"c{at}", "attribute": attribute, "final": final, "blind": blind, "rule": "median", **COSTS, **BLIND_COSTS, **dict(enumerate(costs)).get(at, {})}
         for arm, rows in verdicts.items()
         for at, (final, blind, _) in enumerate(rows)
     ]  # fmt: skip
@@ -91,6 +92,15 @@ def test_herding_is_called_harm_and_the_blind_count_is_advised_with_what_it_save
     assert found["herd"]["outcome"] == "harmed" and found["herd"]["high"] < 0
     assert found["herd"]["verdicts_p"] < 0.01
     assert any("Count the blind ballots of herd (median)" in each and "67% of the calls" in each for each in sentences)  # fmt: skip
+
+
+def test_a_cost_that_is_not_known_of_every_case_is_not_told() -> None:
+    rows = [(3.0, 4.0, 3.0), (4.0, 4.0, 4.0), (2.0, 3.0, 3.0)]
+    (known,) = effects({"jury": rows}, costs=[{"calls": 12.0}])[0].values()
+    assert (known["cost"], known["blind_cost"], known["saved"]) == pytest.approx((10, 3, 0.7))
+    for unknown in ({"calls": np.nan}, {"blind_calls": np.nan}):
+        (row,) = effects({"jury": rows}, costs=[unknown])[0].values()
+        assert np.isnan(row["saved"]) and np.isnan(row["cost"]) == ("calls" in unknown)
 
 
 def test_help_is_called_help_and_no_blind_count_is_advised() -> None:

@@ -358,6 +358,11 @@ def test_answers_judged_in_pairs_score_their_win_rate_against_a_baseline(tmp_pat
     assert any("parity: a score is the win rate against base" in said for said in suite_sentences(results))
     (compared, *_), _ = compared_systems(tmp_path / "suite-run" / "verdicts")
     assert next(each.rate.value for each in compared.rates.systems if each.system == "one") == truth.value
+    # Of a pair, either answer may have changed since: the baseline's to question 2, which two systems are judged beside, and another's to 9.
+    changed = [{**row, "output": f"{row['output']}, I think"} if (row["system"], row["case"]) in {("base", "2"), ("one", "9")} else row for row in rows]  # fmt: skip
+    (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    later = suite_results(load_suite(tmp_path / "suite.yaml"), tmp_path / "suite-run", draws=Draws(0, 40))
+    assert any("parity: 3 answers changed after the jury judged them" in note for note in later.notes)
 
 
 def test_a_baseline_is_a_system_of_the_suite_and_pairs_need_one(tmp_path: Path) -> None:
