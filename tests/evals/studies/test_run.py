@@ -15,7 +15,14 @@ from typing import Any
 
 import pytest
 from openai_server import ProviderServer
-from study_files import first_cases, report_on, run_quietly, server_models, steady_ballot, study_file
+from study_files import (
+    first_cases,
+    report_on,
+    run_quietly,
+    server_models,
+    steady_ballot,
+    study_file,
+)
 
 from venire import Store
 from venire.evals.studies.plan import Plan, plan_study
@@ -189,6 +196,17 @@ def test_the_budget_is_of_the_whole_study(tmp_path: Path) -> None:
             sessions.append((ended.limit, len(server.calls)))
 
     assert sessions == [("max_calls", 48), ("max_calls", 48), ("max_calls", 60)]
+
+
+def test_what_further_tasks_cost_is_taken_off_the_same_budget(tmp_path: Path) -> None:
+    few = first_cases(tmp_path, 4)
+    task = {"rubric": "clinical-note", **few}
+    with ProviderServer(steady_ballot) as server:
+        grid = {"personas": {"pair": ["high-scoring", "skeptic"]}, "models": server_models(server.url, "a")}
+        path = study_file(tmp_path, **few, grid={**grid, "protocol": "delphi"}, tasks={"second": task, "third": task}, split={"test": 0}, budget={"max_calls": 24})  # fmt: skip
+        sessions = [(run_quietly(path, in_flight=1).limit, len(server.calls)) for _ in range(2)]
+    # First rounds alone are two calls a case, of the study and of each task.
+    assert sessions == [("max_calls", 24)] * 2
 
 
 @pytest.mark.parametrize("way", ["orchestrated", "debate"])
