@@ -556,6 +556,7 @@ def made(folder: Path, sheet: str, *options: str) -> Path:
         ("Tone – Rossi|Tone – O’Neill", ["Rossi", "O’Neill"], {"tone"}),
         ("An Li’s tone|Bo Li’s tone", ["An Li", "Bo Li"], {"tone"}),
         ("Tone Patel (1-7)|Tone Green (1-7)", ["Green", "Patel"], {"tone"}),
+        ("Anna tone|Anna B tone", ["Anna", "Anna B"], {"tone"}),
     ],
 )
 def test_people_are_named_on_the_command_line_where_names_of_columns_do_not_tell(

@@ -211,7 +211,11 @@ def test_a_metric_by_name() -> None:
 
 
 def test_a_metric_of_several_values_scores_by_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    metric = Metric("two", "Two", lambda pairs, say: {"first": [0.1], "own": [0.7]}, 1, value="own")
+    def measured(pairs: Any, say: Any) -> dict[str, list[float]]:
+        assert pairs == [("x", "y")], "the output, then its reference"
+        return {"first": [0.1], "own": [0.7]}
+
+    metric = Metric("two", "Two", measured, 1, value="own")
     monkeypatch.setattr(text_metric, "plugged_in", lambda *arguments: metric)
     values = [scored("metric", "x", "y", name="two", **options).value for options in ({}, {"value": "first"})]
     assert values == [0.7, 0.1]
