@@ -49,7 +49,7 @@ from venire.web.pages.cases import _score, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words
 from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
-from venire.web.pages.reports import board_view
+from venire.web.pages.reports import board_view, scenario_view
 from venire.web.pages.texts import Citation, locate, mark_quotes, marked_texts
 from venire.web.pages.votes import _decision, _speech, how, verdict_words
 from venire.web.pages.votes import _kinds as kinds_of
@@ -620,3 +620,17 @@ def test_a_vote_is_bare_where_no_quote_was_found(found: tuple[bool, ...], kind: 
     place = SimpleNamespace(step=step, juror="a", x=0.0, y=0.0)
 
     assert f'class="{kind}"' in str(drawn._dot("accurate", place))  # type: ignore[arg-type]
+
+
+def test_a_scenarios_cases_are_paged_the_worst_of_a_system_first_and_unscored_ones_last() -> None:
+    number = 2 * PAGE + 1
+    rows = [{"case": f"c{at:03}", "system": system, "output": "text", "status": "refused", "score": None if at == 0 else (at if system == "mine" else -at)} for at in range(number) for system in ("other", "mine")]  # fmt: skip
+    ways, cases = [], []
+    for page in (1, 2, 3):
+        shown = str(scenario_view("s", "mine", rows, page, lambda row: None))
+        ways.append(re.findall(r"page=(\d+)", shown))
+        cases += re.findall(r"\bc\d{3}\b", shown)
+    assert ways == [["2"], ["1", "3"], ["2"]]
+    assert cases == [*(f"c{at:03}" for at in range(1, number)), "c000"]
+    unsorted = str(scenario_view("s", "", rows, 1, lambda row: None))
+    assert re.findall(r"\bc\d{3}\b", unsorted) == [f"c{at:03}" for at in range(PAGE)]
