@@ -39,6 +39,7 @@ pas du tout d accord, tout a fait en desaccord | pas d accord, plutot pas d acco
 tres mauvais, tres mauvaise | mauvais, mauvaise | ~moyen, moyenne, passable, neutre | bon, bonne | tres bon, tres bonne, excellent, excellente
 mauvais, mauvaise | moyen, moyenne, passable | bon, bonne | excellent, excellente, tres bon, tres bonne
 mauvais, mauvaise | moyen, moyenne, passable | bon, bonne
+insuffisant | moyen, passable | bien | tres bien
 insuffisant | passable | assez bien | bien | tres bien
 non | partiellement, en partie | oui
 totalmente en desacuerdo, muy en desacuerdo | en desacuerdo | ~neutral, ni de acuerdo ni en desacuerdo, indiferente | de acuerdo | totalmente de acuerdo, muy de acuerdo
