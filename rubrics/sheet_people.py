@@ -147,7 +147,7 @@ def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
             len(people) > 1 and all(subject) and not any(person)
             for people, subject, person in ((heads, rated[1], rated[0]), (tails, rated[0], rated[1]))
         )
-        or (len(heads) == 1 and all(_is_surname(tail) for _, tail in words.values()))
+        or (len(tails) > 1 and all(_is_surname(tail) for _, tail in words.values()))
     ):
         return words
     if len(names) > 1 and all(map(_NAME.fullmatch, names)):

@@ -35,7 +35,7 @@ _MADE = re.compile(
 )
 """Words in the name of a text that a system wrote."""
 _REWRITTEN = re.compile(
-    r"\b(plain|lay|friendly|versions?|simplified|simpler|easy|rewritten|shortened|einfach\w*|leichte\w*|vereinfacht\w*|gekurzt\w*|simplifie\w*|vulgarise\w*|sencill\w|simplificad\w)\b"
+    r"\b(letters? (to|for) (the )?patients?|patients? (letters?|versions?|leaflets?)|plain|lay|friendly|versions?|simplified|simpler|easy|rewritten|shortened|einfach\w*|leichte\w*|vereinfacht\w*|gekurzt\w*|simplifie\w*|vulgarise\w*|sencill\w|simplificad\w)\b"
 )
 """Words in the name of a text that was made from another."""
 _BY_SYSTEM = re.compile(rf"\b(by|from|von|par|por) (the |le |la |el |o |a )?{_MADE.pattern}")
@@ -94,7 +94,8 @@ def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str], sev
                 continue
             words = plain_name(name).split()
             shares_word = bool({words[0], words[-1]} & set(plain_name(judged).split()))
-            if shares_word and (of_kind["source"] or (kind == "either" and len(words) > 1)):
+            is_made = _REWRITTEN.search(plain_name(judged)) is not None
+            if shares_word and (of_kind["source"] or (kind == "either" and len(words) > 1 and not is_made)):
                 continue  # Beside an `AI note`, a `doctor's note` may be what is hoped for, or another that could be judged.
             is_question = _asks(cells[name]) or (before and _REPLY.search(plain_name(judged)) is not None)
             roles[name] = "question" if is_question and "question" not in roles.values() else "source"
