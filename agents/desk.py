@@ -216,13 +216,15 @@ class Desk:
         return places[0][0] if places else None
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """By person, how many tasks are done, of how many."""
-        rows = self.rows("SELECT person, count(done_at), count(*) FROM tasks GROUP BY person ORDER BY person")
+        """By person, how many tasks are done, of how many; what was withdrawn is none."""
+        rows = self.rows(
+            "SELECT person, count(done_at), count(*) - count(withdrawn_at) FROM tasks GROUP BY person ORDER BY person"
+        )
         return {person: (done, all_of_them) for person, done, all_of_them in rows}
 
     def count(self, person: str) -> tuple[int, int]:
         ((done, all_of_them),) = self.rows(
-            "SELECT count(done_at), count(*) FROM tasks WHERE person = ?", person
+            "SELECT count(done_at), count(*) - count(withdrawn_at) FROM tasks WHERE person = ?", person
         )
         return done, all_of_them
 

@@ -137,10 +137,12 @@ def _scores(store: Store, arm: Arm, score: str) -> dict[str, float]:
 
 
 def _fixed_threshold(arm: Arm, score: str) -> float:
-    if arm.jury.protocol == "decompose-verify" or score not in arm.rubric.names:
+    if arm.jury.protocol == "decompose-verify" and score in (*MEASURES, *SHARE_NAMES):
         return arm.jury.claims.threshold
-    low, high = map(float, arm.rubric.scale_of(score).ends)
-    return (low + high) / 2
+    scales = {name: arm.rubric.scale_of(name) for name in arm.rubric.names}
+    middles = {name: sum(map(float, scale.ends)) / 2 for name, scale in scales.items() if scale.ordered}
+    # What is derived is a sum: its middle is made of the others' middles.
+    return {**middles, **arm.rubric.derived_scores(middles)}[score]
 
 
 def _yes_no_question(human: pd.DataFrame, attribute: str | None, arm: Arm) -> tuple[str, Question]:

@@ -28,7 +28,7 @@ from .scored_systems import COUNTED, ScoredScenario, ScoredSystem, graded_scores
 from .scorer import CaseScore, JudgedScorer, Scorer
 from .suite import LoadedSuite, SuitePart, arm_name
 from .suite_cost import SuitePrices, SystemCost, TokenCost, dominated_by, token_cost
-from .suite_run import SystemAnswer, all_answers, heard_cases, judged_id, system_jury
+from .suite_run import SystemAnswer, all_answers, group_of, heard_cases, judged_id, system_jury
 
 
 @dataclass(frozen=True)
@@ -230,11 +230,12 @@ def _judged_rows(
     if part.scenario.seating is None or part.scenario.seating.against is not None:
         return []
     targets = {case.id: case.target for case in part.cases}
+    groups = {case.id: group_of(part, case) for case in part.cases}
     return [
         {
             "case": judged_id(part, case, system),
             "set": part.name,
-            "group": f"{part.name}/{case}",
+            "group": f"{part.name}/{groups[case]}",
             "jury": math.nan if score.value is None else score.value,
             "output": answers[system][case].text,
             "reference": None if targets[case] is None else str(targets[case]),

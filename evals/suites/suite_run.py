@@ -169,7 +169,6 @@ def heard_cases(
         if seating.source is None
         else str(case.columns.get(seating.source) or "")
     )
-    group = case.columns.get(part.scenario.group) if part.scenario.group else None
     given = {name: own[case.id] for name, own in answers.items() if case.id in own and not own[case.id].unreached}  # fmt: skip
     for system, answer in given.items():
         sides: dict[str, str] = {"output": answer.text, "system": system}
@@ -185,9 +184,15 @@ def heard_cases(
                 **sides,
                 "source": (source,) if source.strip() else (),
                 "reference": None if case.target is None else str(case.target),
-                "group": str(group) if group is not None else case.id,
+                "group": group_of(part, case),
             }
         )
+
+
+def group_of(part: SuitePart, case: ScenarioCase) -> str:
+    """The group of a case, where the scenario names a column for it; else its own id."""
+    group = case.columns.get(part.scenario.group) if part.scenario.group else None
+    return case.id if group is None else str(group)
 
 
 def judged_id(part: SuitePart, case: str, system: str) -> str:

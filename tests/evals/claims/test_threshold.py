@@ -195,8 +195,9 @@ RUBRIC = Rubric.model_validate(
         },
         "attributes": [
             {"name": "clear", "question": "Is it clear?", "scale": "five"},
-            {"name": "fine", "question": "Is it fine?", "scale": "two"},
+            {"name": "fine", "question": "Is it fine?", "scale": "two", "reverse_as": "flawed"},
         ],
+        "composites": {"both": {"clear": 0.75, "fine": 0.25}},
     }
 )
 
@@ -232,6 +233,17 @@ def test_a_runs_scores_stand_beside_what_most_people_say(run: Path) -> None:
         )
         assert "1 case left out, because the jury is hung or there is no clear" in found.notes
         assert "2 cases left out, because people have no majority" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("score", "middle"), [("clear", 3.0), ("fine", 0.5), ("flawed", 0.5), ("both", 2.375)]
+)
+def test_a_score_that_is_no_share_of_claims_is_cut_in_the_middle_of_its_scale(
+    run: Path, score: str, middle: float
+) -> None:
+    store = Store.read(run)
+    assert labelled_cases(store, people({"c0": [0], "c1": [1]}), score, attribute="good").fixed == middle
+    store.release()
 
 
 @pytest.mark.parametrize(

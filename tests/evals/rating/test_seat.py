@@ -386,6 +386,6 @@ def test_the_last_click_stands_once_however_often_it_is_sent_and_what_was_withdr
     desk.withdraw(second)
     assert desk.open_place("ann") == desk.open_place("ann", after=2) == 2
     assert desk.seats() == [("ann", 1, 1, 8.0), ("bea", 1, 0, 0)]
-    assert desk.counts() == {"ann": (1, 3), "bea": (0, 1)}
+    assert desk.counts() == {"ann": (1, 2), "bea": (0, 1)}
     assert cases_asked(tmp_path) == {"ann": {"c0": True, "c1": True, "c2": False}, "bea": {"c0": False}}
     desk.close()
