@@ -227,9 +227,8 @@ def _plan(file: TrainFile, examples: Examples) -> str:
     settings = file.model_dump(mode="json", exclude={"cases", "ratings", "base", "gguf"})
     rows = [examples.upsampled, examples.preferences, sorted(_dev_cases(file))]
     assert file.base is not None
-    return hashlib.sha256(
-        json.dumps([settings, rows, base_sha256(file.base)], sort_keys=True).encode()
-    ).hexdigest()
+    weights = [base_sha256(path) for path in (file.base, file.gguf) if path is not None]
+    return hashlib.sha256(json.dumps([settings, rows, weights], sort_keys=True).encode()).hexdigest()
 
 
 def _check_same(partial: Path, plan: str, folder: Path) -> None:

@@ -68,10 +68,12 @@ def test_a_base_is_known_by_its_weights_in_the_order_of_their_names(tmp_path: Pa
 
 def test_a_plan_is_of_the_settings_the_rows_and_the_weights_and_another_is_not_mixed_in(tmp_path: Path) -> None:  # fmt: skip
     examples = Examples(upsampled=[{"case": "c0"}], preferences=[{"case": "c1"}])
+    (tmp_path / "m.gguf").write_bytes(b"packed")
     plan = training_run._plan(train_file(tmp_path), examples)
     assert training_run._plan(train_file(tmp_path), examples) == plan
     others = {
         training_run._plan(train_file(tmp_path, seed=3), examples),
+        training_run._plan(train_file(tmp_path, gguf="m.gguf"), examples),
         training_run._plan(train_file(tmp_path, dev=0.5), examples),
         training_run._plan(train_file(tmp_path, sft={"rank": 4}), examples),
         training_run._plan(train_file(tmp_path), Examples(upsampled=[{"case": "c9"}], preferences=[{"case": "c1"}])),
@@ -80,7 +82,7 @@ def test_a_plan_is_of_the_settings_the_rows_and_the_weights_and_another_is_not_m
     file = train_file(tmp_path)
     (tmp_path / "base" / "a.safetensors").write_bytes(b"other")
     others.add(training_run._plan(file, examples))
-    assert len(others) == 6 and plan not in others
+    assert len(others) == 7 and plan not in others
 
     for _ in range(2):
         training_run._check_same(tmp_path / "out/unfinished", plan, tmp_path / "out")
