@@ -161,6 +161,28 @@ def test_what_is_hung_has_no_calibrated_score_whoever_voted(tmp_path: Path) -> N
     assert any("they are not calibrated: risk" in note for note in of_one.notes)
 
 
+def test_an_arms_scores_are_of_its_own_jurors_where_another_arm_seats_the_same(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    cases = [Case(id=f"c{number}", output="x") for number in range(16)]
+
+    def votes() -> dict[str, dict[str, dict[str, int]]]:
+        return {
+            case.id: {seat: {name: int(rng.integers(1, 6)) for name in RUBRIC.names} for seat in ("x", "y")}
+            for case in cases
+        }
+
+    arms = {"first": votes(), "second": votes()}
+    both = written_run(tmp_path / "both", RUBRIC, cases, arms)
+    rows = [(case.id, "ann", name, float(rng.integers(1, 6))) for case in cases for name in RUBRIC.names]
+    human = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+    saved = calibrate(both, human, folds=2, resamples=20).saved
+    together = apply(saved, both).scores.set_index(["arm", "case", "attribute"]).sort_index()
+    for name in arms:
+        alone = apply(saved, written_run(tmp_path / name, RUBRIC, cases, {name: arms[name]})).scores
+        alone = alone.set_index(["arm", "case", "attribute"]).sort_index()
+        pd.testing.assert_frame_equal(together.loc[[name]], alone)
+
+
 def test_a_juror_without_a_calibration_is_left_out_and_named(run: Path, calibration: Calibration) -> None:
     saved = calibration.saved
     arm = saved.arms["lens-jury"].model_dump()
