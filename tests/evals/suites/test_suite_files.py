@@ -23,7 +23,7 @@ from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_wit
 from venire.evals.suites.gold import gold_filter, gold_json
 from venire.evals.suites.helm_runs import load_helm, statistic_mean
 from venire.evals.suites.outputs import RecordedOutput, load_recorded
-from venire.evals.suites.scenario import LIBRARY, PromptTemplate, load_scenario, load_scenario_cases
+from venire.evals.suites.scenario import LIBRARY, PromptTemplate, Scenario, load_scenario, load_scenario_cases
 from venire.evals.suites.score_table import ScenarioColumn, ScoreTable
 from venire.evals.suites.scored_systems import scored_scenario
 from venire.evals.suites.suite import arm_name, load_suite
@@ -109,6 +109,22 @@ def test_a_file_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None
     (tmp_path / "pubmedqa" / "ori_pqal.json").write_text("{}")
     with pytest.raises(VenireError, match="not the file that pubmedqa was made for"):
         load_scenario_cases(load_scenario("pubmedqa", data=tmp_path))
+
+
+def test_a_target_may_be_nought_or_false_and_is_missing_only_where_nothing_stands(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "target": 0},
+        {"id": "b", "target": False},
+        {"id": "c", "target": []},
+        {"id": "d", "target": " "},
+        {"id": "e"},
+    ]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps({"input": "x", **row}) + "\n" for row in rows))
+    scenario = Scenario.model_validate(
+        {"name": "s", "cases": str(tmp_path / "cases.jsonl"), "score": "exact"}
+    )
+    targets = {case.id: case.target for case in load_scenario_cases(scenario)}
+    assert targets == {"a": 0, "b": False, "c": [], "d": None, "e": None}
 
 
 def test_a_prompt_shows_named_columns_alone() -> None:
