@@ -378,7 +378,7 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
         if _is_key(column) or MEASURED.search(name) or (is_aggregate(column) and columns.of("rating")):
             return False
         is_behind = column in behind
-        languages = r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?" if is_behind else r"(?:[^\W\d]{2}.*)?"
+        languages = r"(?:[A-Za-z]{2}(?:[-_][A-Za-z]{2})?)?" if is_behind else r"(?:[^\W\d].*)?"
         if name.endswith("language") and not is_graded(cells) and all(re.fullmatch(languages, cell) for cell in cells):  # fmt: skip
             return False
         filled = list(filter(None, cells))
