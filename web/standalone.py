@@ -34,6 +34,8 @@ def html(run: ExportedRun, out: TextIO) -> int:
     reader = DeliberationReader(store)
     sealed = sealed_cases(store)
     cases = [case for case in store.case_ids() if case not in sealed] if run.case is None else [run.case]
+    if run.picked is not None:
+        cases = [case for case in run.picked if case in cases]
     wanted = [(case, arm) for case in cases for arm in reader.arms_of(case) if run.arm in (None, arm)]
     if len(wanted) > _MOST:
         raise VenireError(

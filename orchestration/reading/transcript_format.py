@@ -21,7 +21,7 @@ from ..record import Store
 from ..record.manifest import arm_fingerprint, case_fingerprint
 from ..record.store import run_exists
 from ..transcript import Abstained, Cast, Stop, Transcript
-from .export import ExportedRun, verdicts
+from .export import ExportedRun
 
 FORMAT: Literal["venire-transcript"] = "venire-transcript"
 VERSION: Literal[1] = 1
@@ -74,10 +74,11 @@ class SavedDeliberation(BaseModel):
 
 def write_transcripts(run: ExportedRun, out: TextIO) -> int:
     """A `SavedDeliberation` a line; a redacted run's without anybody's words."""
+    arms = {arm.name: arm for arm in run.arms()}
     count = 0
-    for arm, verdict in verdicts(run.store, arm=run.arm, case=run.case):
+    for verdict in run.verdicts():
         case = run.store.case(verdict.case)
-        manifest = dict(arm.manifest)
+        manifest = dict(arms[verdict.arm].manifest)
         document = {
             "format": FORMAT,
             "version": VERSION,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inspector_server import InspectorServer
 from rated_run import RATED_SCRIPTS, rated_people, rated_run
 
 from venire.evals.audits.independence import TITLE
+from venire.orchestration.reading.export import ExportedRun
 from venire.orchestration.reading.scores import ScoreCounts, histogram
+from venire.orchestration.record import Store
 from venire.rubrics.errors import VenireError
 from venire.rubrics.ratings import Rating
 from venire.web.people import jury_worth, people_of_run
+from venire.web.standalone import html
 
 
 @pytest.fixture(scope="module")
@@ -224,3 +229,22 @@ def test_ratings_that_cannot_be_used_are_left_out_and_said(run: Path) -> None:
         assert "not on its scale, left out: 9" in server.ask("people").text
     with pytest.raises(VenireError, match="cannot be used"):
         people_of_run(run, [Rating("nowhere", "ana", "accurate", 4.0), good[0], wrong[0]])
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ({"picked": {"premature": (), "fabricated": ()}}, [("premature", "stances"), ("premature", "single"), ("fabricated", "stances"), ("fabricated", "single")]),
+        ({"arm": "single", "picked": {"premature": ()}}, [("premature", "single")]), ({"case": "silent", "arm": "stances"}, [("silent", "stances")]),
+    ],
+)  # fmt: skip
+def test_one_page_has_only_what_was_asked_for_in_its_order(
+    run: Path, asked: dict[str, Any], shown: list[tuple[str, str]]
+) -> None:
+    store, out = Store.read(run), io.StringIO()
+    try:
+        assert html(ExportedRun(store, **asked), out) == len(shown)
+    finally:
+        store.release()
+    heads = [re.sub("<[^>]+>", " ", part) for part in out.getvalue().split("<article>")[1:]]
+    assert [(head.split()[0], re.findall("stances|single", head)[0]) for head in heads] == shown

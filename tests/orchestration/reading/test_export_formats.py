@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import io
 import json
 import re
@@ -47,6 +48,36 @@ def test_venires_own_formats_are_registered_and_write_every_deliberation(name: s
     assert name in registered_plugins(GROUP)
     assert export_run(run, name, None, out, None) == 2
     assert "calm" in out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv", "transcript", "graphml", "json"])
+def test_only_the_cases_that_were_picked_are_written_in_their_order(name: str, tmp_path: Path) -> None:
+    run, out = planted_run(tmp_path, {name: SCRIPTS[name] for name in ("calm", "premature", "persuaded")}), io.StringIO()  # fmt: skip
+
+    assert export_run(run, name, None, out, None, arm="stances", picked={"premature": [], "calm": []}) == 2
+    text = out.getvalue()
+    assert "persuaded" not in text and 0 < text.index("premature") < text.index("calm")
+
+
+def test_a_table_has_what_was_reached_what_was_not_and_what_follows(tmp_path: Path, rubric: Rubric) -> None:
+    scored = rubric.model_copy(
+        update={"composites": {"whole": dict.fromkeys(rubric.names, 1 / len(rubric.names))}}
+    )
+    names, cases = rubric.names, [Case(id=name, output="It is so.") for name in ("c1", "c2")]
+    votes = {"c1": {"a": dict.fromkeys(names, 2), "b": dict.fromkeys(names, 5)}, "c2": {"a": {names[0]: 4}}}
+    run, out = written_run(tmp_path / "run", scored, cases, {"panel": votes}), io.StringIO()
+
+    assert export_run(run, "csv", None, out, None) == 2
+    rows = list(csv.DictReader(io.StringIO(out.getvalue())))
+    told = [tuple(row[name] for name in ("case", "attribute", "status", "value", "spread", "votes", "method", "stop")) for row in rows]  # fmt: skip
+    assert told == [
+        *(("c1", name, "reached", "3.5", "3.0", "2", "median", "complete") for name in names),
+        ("c1", "whole", "derived", "3.5", "", "", "derived", "complete"),
+        ("c2", names[0], "reached", "4", "0.0", "1", "median", "complete"),
+        *(("c2", name, "hung", "", "", "0", "none", "complete") for name in names[1:]),
+    ]
+    out = io.StringIO()
+    assert export_run(run, "csv", None, out, "mean", case="c2") == 1 and ",mean," in out.getvalue()
 
 
 def test_a_format_of_another_package_gets_the_deliberations_that_were_asked_for(tmp_path: Path) -> None:

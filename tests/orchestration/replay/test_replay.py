@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import re
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,13 +16,10 @@ from openai_server import Call, ProviderServer, filled
 from planted_run import SCRIPTS, planted_case, planted_run
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
-from written_transcripts import abstained, cast, transcript_of
 
 from venire import Case, Jury, Limits, Rubric, Store, Transcript, VenireError, replay
 from venire.agents.model import Reply
-from venire.orchestration.reading import side_by_side
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.reading.side_by_side import AlignedRow, SideBySide
 from venire.orchestration.record import Location
 from venire.orchestration.replay.change import Change, SeatChange, changed_jury, parse_limits
 from venire.orchestration.replay.planning import _legal_value
@@ -535,45 +530,3 @@ def test_a_forecast_answers_as_recorded_where_that_is_legal(
     node: dict[str, Any], value: Any, legal: Any
 ) -> None:
     assert _legal_value(node, value) == legal
-
-
-def test_a_row_differs_by_its_score_or_its_words() -> None:
-    def row(before: str | None, after: str | None, same: bool) -> AlignedRow:
-        return AlignedRow(1, "a", "x", before, after, same)
-
-    assert not row("4", "4", True).differs
-    assert row("4", "4", False).differs and row("4", "5", True).differs and row(None, "5", False).differs
-    assert str(row("4", "4", False)) == "round 1, a, x: 4 for other reasons"
-    assert str(row(None, "5", False)) == "round 1, a, x: nothing became 5"
-
-
-def test_what_was_said_is_aligned_by_round_then_questions_challenges_votes_and_decisions() -> None:
-    def told(value: int) -> Any:
-        transcript = transcript_of(
-            [cast("a", {"x": 5}), cast("b", {"x": 5})],
-            [cast("b", {"x": value}, round=2, purpose="challenge")],
-            [cast("a", {"x": value}, round=2, purpose="revision"), abstained("b", "x", round=2)],
-        )
-        return SimpleNamespace(transcript=transcript, outcomes={}, case="c", arm="j")
-
-    rows = SideBySide("j", "change", told(5), told(4)).rows()
-
-    assert [(row.round, row.who, row.before, row.after) for row in rows] == [
-        (1, "a", "5", "5"), (1, "b", "5", "5"), (2, "b", "5", "4"), (2, "a", "5", "4"),
-        (2, "b", "abstained: unavailable", "abstained: unavailable"),
-    ]  # fmt: skip
-
-
-def test_of_several_controls_beside_a_run_those_written_last_are_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number, name in enumerate(("run", "old", "new", "other")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "record.sqlite").write_text("")
-        os.utime(tmp_path / name / "record.sqlite", (1000 + number, 1000 + number))
-    parents = {"old": "run", "new": "run", "other": "old"}
-    monkeypatch.setattr(side_by_side, "controlled_run", lambda run: tmp_path / parents[run.name] if run.name in parents else None)  # fmt: skip
-
-    assert side_by_side.controls_beside(tmp_path / "run") == tmp_path / "new"
-    assert side_by_side.controls_beside(tmp_path / "new") is None
-    assert side_by_side.controls_beside("postgresql://h/d") is None
