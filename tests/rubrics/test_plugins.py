@@ -13,7 +13,7 @@ from venire import Jury, VenireError, load_persona
 from venire.cli import app
 from venire.orchestration.counting import counting_rule
 from venire.orchestration.protocols import protocol
-from venire.rubrics.plugins import BrokenPlugin, plugin_fault
+from venire.rubrics.plugins import BrokenPlugin, library, plugin_fault
 
 
 def shown(*arguments: str) -> tuple[int, str]:
@@ -89,6 +89,20 @@ def test_a_package_that_cannot_be_imported_is_two_lines_and_only_where_it_is_wan
         listed[0] == 0 and "cannot be imported" in listed[1] and "the jurors vote independently" in listed[1]
     )
     assert described[0] == 0
+
+
+def test_venires_own_file_comes_before_another_packages_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package, names in {"abacus": "ax", "venire": "a", "zither": "axz"}.items():
+        (tmp_path / package).mkdir()
+        for name in names:
+            (tmp_path / package / f"{name}.yaml").touch()
+    folders = {package: tmp_path / package for package in ("zither", "abacus", "venire")}
+    monkeypatch.setattr("venire.rubrics.plugins.load_all", lambda group: folders)
+
+    files = {name: path.parent.name for name, path in library("venire.rubrics").items()}
+    assert files == {"a": "venire", "x": "abacus", "z": "zither"}
 
 
 def test_a_library_that_cannot_be_loaded_hides_no_other(tmp_path: Path) -> None:
