@@ -21,7 +21,7 @@ from shared_data import SHARED
 from venire import Jury, VenireError
 from venire.evals import Recording, analyse, compare, llmbar, load_judgements, pandalm
 from venire.evals.ratings.preferences import pair_votes
-from venire.evals.ratings.published_data import as_pairs, choice
+from venire.evals.ratings.published_data import READERS, as_pairs, choice
 from venire.evals.studies.juror_pool import pool_of
 from venire.evals.studies.juror_tables import position_bias
 from venire.evals.studies.jury_search import VoteCounter
@@ -166,6 +166,73 @@ def test_three_people_agree_on_pairs_as_published(tmp_path: Path) -> None:
     assert not any(section.name == "severe" for section in found.sections)
 
 
+def test_llmbars_tables_are_read_in_both_orders_and_run_as_pairs(tmp_path: Path) -> None:
+    """Two data sets; of the item 2 of the first, the judge's answer could not be read in the given order."""
+    (tmp_path / "judgements.csv").write_text(
+        "dataset,item,label,model,strategy,winner_noswap,winner_swap\n"
+        "L/N,1,1,G,V,1,2\nL/N,2,2,G,V,,2\nL/N,1,1,G,W,2,2\nLX,1,2,G,V,1,1\nL,7,2,G,V,2,2\n"
+    )
+    items = [{"dataset": d, "item": n, "input": f"{d}?", "output_1": f"{d}{n}", "output_2": "b"} for d, n in (("L/N", 1), ("L/N", 2), ("LX", 1))]  # fmt: skip
+    (tmp_path / "items.json").write_text(json.dumps(items))
+    found = llmbar(tmp_path, subset="L")
+    given = [tuple(row) for row in found.judgements.astype(object).where(found.judgements.notna(), None).to_numpy()]  # fmt: skip
+    assert given == [
+        ("L/N/1", "G/V", "better", 1, 0, "given"), ("L/N/2", "G/V", "better", None, 0, "given"), ("L/N/1", "G/W", "better", 2, 0, "given"), ("L/7", "G/V", "better", 2, 0, "given"),
+        ("L/N/1", "G/V", "better", 2, 1, "swapped"), ("L/N/2", "G/V", "better", 2, 1, "swapped"), ("L/N/1", "G/W", "better", 2, 1, "swapped"), ("L/7", "G/V", "better", 2, 1, "swapped"),
+    ]  # fmt: skip
+    assert found.people.to_numpy().tolist() == [["L/N/1", "label", "better", 1], ["L/N/2", "label", "better", 2], ["L/7", "label", "better", 2]]  # fmt: skip
+    assert [(case.id, case.question, case.output) for case in found.cases] == [("L/N/1", "L/N?", "Text 1:\nL/N1\n\nText 2:\nb"), ("L/N/2", "L/N?", "Text 1:\nL/N2\n\nText 2:\nb")]  # fmt: skip
+    assert found.rubric.scale_of("better").level == "binary" and len(llmbar(tmp_path, subset=None).people) == 4  # fmt: skip
+    assert llmbar(tmp_path, subset="LX").people["case"].tolist() == ["LX/1"]
+
+    paired = as_pairs(found)
+    assert paired.judgements["value"].isna().tolist() == [False, True] + [False] * 6
+    assert paired.judgements["value"].dropna().tolist() == [-1, 1, 1, 1, 1, 1, 1]
+    assert paired.people["value"].tolist() == [-1, 1, 1] and set(paired.judgements["attribute"]) == {"preference"}  # fmt: skip
+    assert [case.as_row() for case in paired.cases] == [{"id": f"L/N/{n}", "question": "L/N?", "output_a": f"L/N{n}", "output_b": "b"} for n in (1, 2)]  # fmt: skip
+
+
+def test_pandalms_table_groups_answers_to_one_instruction_and_counts_the_unreadable_only_if_asked(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "testset_v1_with_judges.csv").write_text(
+        "idx,instruction,input,response1,response2,annotator1,annotator2,annotator3,gpt35,gpt35_reason,pandalm7b,pandalm_reason\n"
+        "0,do,it,one,two,1,0,2,1,why,2,for\n1,do,,three,four,2,2,2,garbage,,Tie,\n2,do,it,five,six,0,0,0,0,,1,\n"
+    )
+    for unreadable, read in (("abstain", None), ("tie", 0)):
+        found = pandalm(tmp_path, unreadable=unreadable)  # type: ignore[arg-type]
+        values = found.judgements["value"].astype(object).where(found.judgements["value"].notna(), None)
+        assert values.tolist() == [1, read, 0, 2, 0, 1]
+    assert found.judgements["juror"].tolist() == ["gpt-3.5"] * 3 + ["pandalm-7b"] * 3
+    assert found.judgements["rationale"].tolist()[::3] == ["why", "for"]
+    assert [case.group for case in found.cases] == ["0", "1", "0"] == found.judgements["group"].tolist()[:3]
+    assert [case.question for case in found.cases] == ["do\n\nit", "do", "do\n\nit"]
+    rated = found.people.set_index(["case", "rater"])["value"]
+    assert [rated["0", f"annotator{n}"] for n in (1, 2, 3)] == [1, 0, 2] and len(rated) == 9
+    paired = as_pairs(found)
+    assert paired.judgements["value"].tolist() == [-1, 0, 0, 1, 0, -1]
+    assert [(case.group, case.output_b is not None) for case in paired.cases] == [("0", True), ("1", True), ("0", True)]  # fmt: skip
+    assert paired.cases[0].as_row()["output_b"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "text", "rows"),
+    [
+        ("pubmedqa", "q.json", '{"7": {"QUESTION": "Q", "CONTEXTS": ["a", "b"], "final_decision": "no"}}', [{"id": "7", "question": "Q", "context": "a\n\nb", "target": "no"}]),
+        ("medec", "m.csv", "Text ID,Text,Error Flag\nt1,good,0\n,,\nt2,bad,1\n", [{"id": "t1", "text": "good", "target": "correct"}, {"id": "t2", "text": "bad", "target": "error"}]),
+        ("aci-bench", "a.json", '{"data": [{"file": "3-aci-x", "src": "d", "tgt": "n"}]}', [{"id": "3", "dialogue": "d", "target": "n", "setting": "aci-x"}]),
+        ("mts-dialog", "d.csv", "ID,section_header,section_text,dialogue\n4,CC,note,talk\n", [{"id": "4", "section": "CC", "dialogue": "talk", "target": "note"}]),
+        ("medagents", "s.json", json.dumps([{"dataset": part, "qid": 5, "question": " q ", "options": {"A": "x"}, "answer_idx": "A"} for part in ("other", "part")]), [{"id": "5", "question": "q", "options": {"A": "x"}, "target": "A"}]),
+    ],
+)  # fmt: skip
+def test_a_benchmarks_file_becomes_rows_with_what_is_right(tmp_path: Path, reader: str, name: str, text: str, rows: list[dict[str, Any]]) -> None:  # fmt: skip
+    (tmp_path / name).write_text(text)
+    assert [*READERS[reader](tmp_path / name, "part")] == rows
+    if reader == "pubmedqa":
+        (tmp_path / "test_ground_truth.json").write_text('{"8": "yes"}')
+        assert not [*READERS[reader](tmp_path / name, "")]
+
+
 def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
     for read in (llmbar, pandalm):
         with pytest.raises(VenireError, match="no such file"):
@@ -193,6 +260,20 @@ def test_decimal_commas_of_a_table_are_numbers(tmp_path: Path) -> None:
     table = load_judgements(file)
 
     assert table["value"].tolist() == [4.5, 3, "a, b"] and table["cost"][0] == 0.02
+
+
+def test_a_truth_value_is_a_word_and_a_case_without_a_group_has_none(tmp_path: Path) -> None:
+    """Numbers are numbers only where all of an attribute's values are; a blank one is no word."""
+    file = tmp_path / "judgements.jsonl"
+    given = [("1", "yes", True, "g"), ("2", "yes", 0, ""), ("1", "clear", "3", "g"), ("2", "clear", "", ""), ("1", "mixed", 4, ""), ("2", "mixed", "x", "")]  # fmt: skip
+    rows = [{"case": case, "juror": "j", "attribute": name, "value": value, "group": group, "seconds": "1,5"} for case, name, value, group in given]  # fmt: skip
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = load_judgements(file)
+
+    assert table["value"].astype(object).where(table["value"].notna(), None).tolist() == ["true", 0, 3, None, 4, "x"]  # fmt: skip
+    assert table["group"].notna().tolist() == [True, False] * 2 + [False] * 2 and set(table["seconds"]) == {
+        1.5
+    }
 
 
 @pytest.mark.parametrize(

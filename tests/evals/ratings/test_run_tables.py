@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from audit_worlds import LIKERT, evidence, ratings, votes
 from mixed_rubric import RUBRIC
-from written_transcripts import abstained, cast, transcript_of
+from written_transcripts import abstained, cast, transcript_of, written_run
 
-from venire import Jury, Stop, Verdict
+from venire import Case, Jury, Stop, Store, Verdict
 from venire.agents.cost import Receipt
 from venire.evals.ratings.evidence import _numbers_as_numbers, _seated_people, two_panels
 from venire.evals.ratings.run_tables import (
     ArmAbstentions,
     ArmCosts,
+    ArmJudges,
+    ArmMoments,
     ArmRatings,
     ArmStops,
     BlindCounts,
@@ -23,6 +26,8 @@ from venire.evals.ratings.run_tables import (
     JurorRatings,
     RoundVotes,
     VoteChanges,
+    arm_tables,
+    reached_scores,
 )
 from venire.evals.ratings.score_tables import lay_marks, lay_out
 from venire.evals.statistics.matrix import InvalidRatings
@@ -117,6 +122,77 @@ def test_costs_and_stops_are_summed_by_arm() -> None:
     assert (row["hung"], row["not_applicable"], row["seconds_per_case"]) == (2, 2, 4.0)
     assert row["abstentions"] == 2 * len(heard(arm()).transcript.abstentions)
     assert stops.table().to_numpy().tolist() == [["j", "rounds", "max_rounds", 2], ["k", "rounds", "max_rounds", 1]]  # fmt: skip
+
+
+def test_the_last_vote_of_a_round_stands_even_where_its_seat_then_failed() -> None:
+    """`a` votes twice and then fails in round 1; the orchestrator's words and repeats that are no seat's have no row."""
+    twice = [cast("a", {"accurate": 2}), cast("a", {"accurate": 4}), abstained("a", "accurate"), cast("z", {"accurate": 1})]  # fmt: skip
+    transcript = transcript_of(*([entry] for entry in twice), seats=("a", "b")).with_stop(Stop(reason="complete"))  # fmt: skip
+    rounds = RoundVotes()
+    rounds.add(arm(), verdict(transcript, RUBRIC, arm().jury, count="median"))
+    assert rounds.table().to_numpy().tolist() == [["j", "c", "a", "accurate", 1, 4]]
+
+
+def test_where_nobody_voted_blind_there_is_no_blind_count_and_no_cost_of_one() -> None:
+    sat = arm(seats="ab")
+    steps = [abstained("a", *RUBRIC.names), abstained("b", *RUBRIC.names)], [cast("a", {"accurate": 5}, round=2, purpose="revision"), cast("b", {"accurate": 5}, round=2, purpose="revision")]  # fmt: skip
+    late = verdict(transcript_of(*steps).with_stop(Stop(reason="complete")), RUBRIC, sat.jury, count="median")
+    counts, changes = BlindCounts(), VoteChanges()
+    for collector in (counts, changes):
+        collector.add(sat, late)
+    (row,) = counts.table().query("attribute == 'accurate'").to_dict("records")
+    assert (row["arm"], row["case"], row["final"], row["rule"], row["calls"]) == ("j", "c", 5, "", 0)
+    assert row["blind"] is None and math.isnan(row["blind_calls"]) and math.isnan(row["blind_seconds"])
+    assert changes.table().empty
+    changed = table(VoteChanges())
+    assert set(zip(changed["arm"], changed["case"], strict=True)) == {("j", "c")}
+
+
+def test_an_alternate_that_answered_is_the_model_of_the_vote_and_no_version_of_the_seats() -> None:
+    sat = arm("panel", seats="ab")
+    steps = [cast("a", {"accurate": 1}, spent=Receipt(by="other/alternate", versions=("v9",))), cast("b", {"accurate": 2}, spent=Receipt(versions=("v1",)))]  # fmt: skip
+    again = [cast("a", {"accurate": 1}, spent=Receipt(versions=("v2",))), cast("b", {"accurate": 2}, spent=Receipt(versions=("v3",)))]  # fmt: skip
+    cast_votes, judges = JurorRatings(), ArmJudges()
+    for step in (steps, again):
+        heard_now = verdict(transcript_of(step).with_stop(Stop(reason="complete")), RUBRIC, sat.jury, count="median")  # fmt: skip
+        cast_votes.add(sat, heard_now)
+        judges.add(sat, heard_now)
+    assert cast_votes.table()["model"].tolist() == ["other/alternate", "scripted/b", "scripted/a", "scripted/b"]  # fmt: skip
+    assert judges._versions == {"j": {"a": {"v2"}, "b": {"v1", "v3"}}}
+
+
+def test_what_one_arm_agreed_on_at_once_is_contradicted_by_another_a_step_away_and_never_by_itself() -> None:
+    def agreed(value: int, sat: Arm, risk: int = 2) -> Verdict:
+        given = {"accurate": value, "risk": risk}
+        steps = [cast("a", given), cast("b", given)]
+        return verdict(transcript_of(steps).with_stop(Stop(reason="complete")), RUBRIC, sat.jury, count="median")  # fmt: skip
+
+    one, other = arm("panel", seats="ab"), arm("panel", name="k", seats="ab")
+    moments = ArmMoments({"c": {"old": {"accurate": 3}}, "elsewhere": {"old": {"accurate": 1}}})
+    moments.add(one, agreed(5, one))
+    moments.add(other, agreed(5, other))
+    assert reached_scores(agreed(5, one)) == {"accurate": 5, "risk": 2}
+    found = moments.table()
+    told = found[found["kind"] == "contradicted"]
+    assert told[["arm", "case", "attribute"]].to_numpy().tolist() == [["j", "c", "accurate"], ["k", "c", "accurate"]]  # fmt: skip
+    assert all("; old gave 3" in text for text in told["text"])
+    apart = ArmMoments()
+    for sat, value in ((one, 5), (other, 4)):
+        apart.add(sat, agreed(value, sat))
+    told = apart.table().query("kind == 'contradicted'")
+    assert told["arm"].tolist() == ["j"] and "; k gave 4" in told["text"].item()
+
+
+def test_of_some_cases_there_are_tables_and_of_all_there_are_totals(tmp_path: Path) -> None:
+    cases = [Case(id=name, output="x") for name in ("c1", "c2", "c3")]
+    votes = {case.id: {"a": {"accurate": 2}} for case in cases}
+    store = Store.read(written_run(tmp_path / "run", RUBRIC, cases, {"j": votes}, spent=Receipt(calls=("k",), usd=None)))  # fmt: skip
+    rated, costs = arm_tables(store, ArmRatings(), totals=[ArmCosts()], cases={"c1", "c3"})
+    everything = arm_tables(store, ArmRatings())[0]
+    store.release()
+    assert rated["case"].tolist() == ["c1", "c3"] and everything["case"].tolist() == ["c1", "c2", "c3"]
+    row = costs.iloc[0]
+    assert (row["cases"], row["calls"], row["hung"]) == (3, 3, 9) and math.isnan(row["usd"])
 
 
 def test_parts_of_the_evidence_are_of_the_cases_and_arms_that_are_named() -> None:
