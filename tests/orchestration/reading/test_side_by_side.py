@@ -96,6 +96,11 @@ def test_of_a_replay_what_differs_is_told_first_and_only_verdicts_that_both_have
         (2, "orchestrator", "x", "asks a, b", "asks a, b", False), (2, "orchestrator", "x", "decides 3", "decides 2", True),
     ]  # fmt: skip
     assert len(pair.rows()) == 6
+    more = [cast("a", {"x": 1}, round=3, purpose="revision")]
+    longer = SimpleNamespace(**{**vars(after), "transcript": after.transcript.add(more)})
+    for one, two, told_of in ((before, longer, (None, "1")), (longer, before, ("1", None))):
+        last = SideBySide("parent", "longer", one, two).rows()[-1]
+        assert (last.round, last.who, last.before, last.after) == (3, "a", *told_of) and last.differs
     assert pair.changed_outcomes() == {"x": ("3", "2"), "h": ("hung", "4")}
     told = pair.to_json()
     assert (told["parent_arm"], told["change"]) == ("parent", "without c")
@@ -111,7 +116,8 @@ def test_of_a_replay_what_differs_is_told_first_and_only_verdicts_that_both_have
     console.print(replay_view(pair))
     console.print(summary_table([pair, same]))
     words = " ".join(out.getvalue().split())
-    assert words.index("round 2, orchestrator, x: asks a, b for other reasons") < words.index("x: 3 would have been 2")  # fmt: skip
+    assert words.count("round 2, orchestrator, x: asks a, b for other reasons") == 2
+    assert words.index("x: asks a, b for other reasons") < words.index("x: 3 would have been 2")  # fmt: skip
     assert "asks a, b asks a, b (other words)" in words and "decides 3 decides 2 " in words
     assert "x 3 -> 2, h hung -> 4" in words and "c parent nothing the same none" in words
 
@@ -148,11 +154,12 @@ def test_a_replay_stands_beside_the_same_case_of_its_parents_arm(tmp_path: Path,
         assert Path(known.run).resolve() == parent and lineage(child, "mine") is None  # type: ignore[arg-type]
         assert pair is not None and (pair.arm, pair.change, pair.before.case) == ("mine", "without b", "c2")
         assert pair.before["accurate"].value == 4 and pair.after is verdict
+        assert side_by_side.replay_json(child, verdict)["replay"]["change"] == "without b"
         assert controlled_run(tmp_path / "child") is None
         child.add_fact("controls mine-again", "{}")
         asked_again = controlled_run(tmp_path / "child")
         assert asked_again is not None and Path(asked_again).resolve() == parent  # type: ignore[arg-type]
         (tmp_path / "parent/record.sqlite").unlink()
-        assert beside_parent(child, verdict) is None
+        assert beside_parent(child, verdict) is None and side_by_side.replay_json(child, verdict) == {}
     finally:
         child.release()

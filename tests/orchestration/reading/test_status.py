@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from command_line import Started, venire
@@ -13,8 +15,21 @@ from postgres_cluster import Cluster
 from run_files import CASES, RUBRIC, write_run
 from written_transcripts import abstained, transcript_of
 
-from venire.orchestration.reading.status import _failures
+from venire.agents.cost import Cost
+from venire.orchestration.reading import status as reading
+from venire.orchestration.reading.status import (
+    Status,
+    UnreachedModel,
+    _failures,
+    going_words,
+    status_json,
+    unreached_lines,
+    unreached_models,
+)
+from venire.orchestration.record import ArmProgress
 from venire.orchestration.record.manifest import manifest_changes
+from venire.orchestration.transcript import Said
+from venire.personas.jury import Jury
 
 ANSWERS = {"a": 3, "b": 3, "c": 3, "boss": 2}
 
@@ -180,3 +195,88 @@ def test_a_judges_repeats_are_the_judge_and_what_a_limit_kept_back_was_not_unrea
     )
 
     assert list(_failures(told)) == [("judge", "down"), ("judge", "down")]
+
+
+def standing(writing: bool = True, **fields: Any) -> Status:
+    """A run at second 1000: one arm for 30 s, the other for 500 s, 12 and 30 deliberations of them within the last minute."""
+    arms = (ArmProgress("new", 12, 48, 970.0, 990.0, 12), ArmProgress("old", 100, None, 500.0, 999.0, 30))
+    known = {"run": "r", "redacted": False, "arms": arms, "spent": Cost(), "recent": Cost(calls=90), "last_call": 998.0, "now": 1000.0}  # fmt: skip
+    return Status(writing=writing, **{**known, **fields})
+
+
+def test_pace_and_time_left_are_taken_over_a_minute_or_as_long_as_the_arm_sits() -> None:
+    found = standing()
+    new, old = found.arms
+
+    assert (found.window(new), found.window(old)) == (30, 60)
+    assert (found.pace(new), found.pace(old)) == (0.4, 0.5)
+    assert (found.eta(new), found.eta(old)) == (90, None), "36 are left; of the other nobody knows how many"
+    assert found.calls_per_second == 1.5 and found.last_activity == 999
+    assert found.eta(new._replace(done=50)) == 0 and found.eta(new._replace(recent=0)) is None
+    assert (
+        standing(arms=()).calls_per_second == 1.5 and standing(arms=(), last_call=None).last_activity is None
+    )
+    assert standing(arms=(new._replace(last=None),), last_call=None).last_activity == 970
+    ended = standing(writing=False)
+    assert (ended.pace(new), ended.eta(new), ended.calls_per_second) == (None, None, None)
+    told = status_json(found)
+    assert [(arm["arm"], arm["done"], arm["total"], arm["per_second"], arm["eta_seconds"]) for arm in told["arms"]] == [("new", 12, 48, 0.4, 90), ("old", 100, None, 0.5, None)]  # fmt: skip
+    assert (told["seconds_since_activity"], told["last_activity"]) == (1, "1970-01-01T00:16:39+00:00")
+    assert status_json(standing(now=900.0))["seconds_since_activity"] == 0
+
+
+def test_a_run_that_goes_on_says_how_far_it_is_and_how_long_all_its_arms_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    new, old = standing().arms
+    writing: Any = SimpleNamespace(writing=lambda: True)
+
+    def words(**fields: Any) -> str:
+        monkeypatch.setattr(reading, "_status", lambda store: standing(**fields))
+        return going_words(writing)
+
+    assert words() == "112 finished, 54.0 per minute"
+    # 36 and 5,400 are left, at 0.4 and 0.5 a second.
+    assert words(arms=(new, old._replace(cases=5500))) == "112 of 5,548 finished, 54.0 per minute, about 1 h 40 min left"  # fmt: skip
+    assert words(arms=(new._replace(recent=0),)) == "12 of 48 finished, 0.0 per minute"
+    assert going_words(SimpleNamespace(writing=lambda: False)) == ""  # type: ignore[arg-type]
+    assert [reading._span(each) for each in (0, 59.6, 61, 599, 600, 3599, 3660)] == ["0 s", "1 min 0 s", "1 min 1 s", "9 min 59 s", "10 min", "59 min", "1 h 1 min"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("starts", "since"), [((900.0, 970.0), 970.0), ((100.0, 900.0), 940.0), ((), 940.0)])
+def test_what_is_recent_is_of_the_last_minute_and_of_the_last_sitting(
+    monkeypatch: pytest.MonkeyPatch, starts: tuple[float, ...], since: float
+) -> None:
+    monkeypatch.setattr(reading, "time", SimpleNamespace(time=lambda: 1000.0))
+    store: Any = SimpleNamespace(
+        name="r", redacted=True, writing=lambda: True, last_call=lambda: 7.0, cost=lambda since: Cost(calls=int(since)),
+        arm_progress=lambda since: [ArmProgress("a", 1, 2, start, None, int(since)) for start in starts],
+    )  # fmt: skip
+    found = reading._status(store)
+
+    assert (found.recent.calls, found.now, found.last_call, found.redacted) == (since, 1000, 7, True)
+    assert [(arm.started, arm.recent) for arm in found.arms] == [(start, since) for start in starts]
+
+
+def test_a_model_that_two_seats_share_lacks_each_case_once_and_says_what_went_wrong_last() -> None:
+    jury = Jury.model_validate({"name": "j", "seats": [{"name": "a", "model": "m"}, {"name": "b", "model": "m"}, {"name": "c"}], "orchestrator": {"model": "o"}})  # fmt: skip
+    out = Said(round=1, who="orchestrator", about="silence", text="no\n answer", failed="timeout")
+    by_seat, words = out.model_copy(update={"who": "a", "text": "", "failed": "unavailable"}), out.model_copy(update={"failed": None})  # fmt: skip
+    assert list(_failures(transcript_of([by_seat, words, out], seats=("a",)))) == [("a", "unavailable"), ("orchestrator", "no answer")]  # fmt: skip
+    heard = [
+        transcript_of([abstained("a", "x"), abstained("b", "x")], seats=("a", "b", "c")),
+        transcript_of([abstained("b", "x"), abstained("c", "x", reason="timeout"), out], seats=("a", "b", "c")).model_copy(update={"case": "d"}),
+    ]  # fmt: skip
+    heard[1] = heard[1].model_copy(update={"entries": tuple(e.model_copy(update={"abstention": e.abstention.model_copy(update={"detail": ""})}) if e.kind == "abstention" and e.speaker == "c" else e for e in heard[1].entries)})  # fmt: skip
+    store: Any = SimpleNamespace(arms=lambda: [SimpleNamespace(name="j", jury=jury)], transcripts_without_a_model=lambda arm: heard)  # fmt: skip
+
+    assert unreached_models(store) == [
+        UnreachedModel("j", "m", ("a", "b"), 2, "down"), UnreachedModel("j", "local", ("c",), 1, "timeout"),
+        UnreachedModel("j", "o", ("orchestrator",), 1, "no answer"),
+    ]  # fmt: skip
+    lines = [
+        str(line)
+        for line in unreached_lines([UnreachedModel("j", f"m{n}", ("a",), 1, "w") for n in range(11)])
+    ]
+    assert len(lines) == 10 and lines[-2] == "and 3 more models" and "--retry" in lines[-1]
+    assert list(unreached_lines([])) == []
