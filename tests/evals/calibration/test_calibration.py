@@ -19,7 +19,7 @@ from venire.evals.calibration.calibrator import (
 )
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.curves import Curve
-from venire.evals.calibration.labelled_scores import TooFewLabels, labelled_scores
+from venire.evals.calibration.labelled_scores import TooFewLabels, composites, labelled_scores, plain_scores
 from venire.evals.calibration.section import calibration_section, changes_table
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import Evidence
@@ -39,6 +39,52 @@ def rmse(first: object, second: object) -> float:
 def expected(key: np.ndarray, people: np.ndarray) -> np.ndarray:
     _, code = np.unique(key, return_inverse=True)
     return (np.bincount(code, weights=people) / np.bincount(code))[code]
+
+
+# What is learned from
+
+
+def test_what_can_be_learned_from_is_the_arms_own_verdicts_and_votes_of_labelled_cases() -> None:
+    """Of twelve cases ten have a label, and the first two are one group; `ana` was asked twice and `ben` said nothing of c0."""
+    ana, ben = np.tile([1.0, 2.0, 4.0], 4), np.array([np.nan, *[3.0] * 11])
+    people = {"accurate": np.array([2.0] * 10 + [np.nan] * 2), "risk": np.array([5.0] * 9 + [np.nan] * 3)}
+    votes = {"accurate": {"ana": ana, "ana#2": ana + 1, "ben": ben}, "risk": {"ana": ana, "ben": ben}}
+    groups = ["g", "g", *(f"g{n}" for n in range(10))]
+    world = jury_evidence(votes, people, groups=groups, rubric=RUBRIC)
+    doubled = replace(world, arms=pd.concat([world.arms.assign(rater="other", value=5.0), world.arms]), ballots=pd.concat([world.ballots.assign(arm="other", value=5.0), world.ballots]))  # fmt: skip
+    found = labelled_scores(doubled, "jury")
+
+    assert list(found.questions) == ["accurate"] and found.ends == {"accurate": (1.0, 5.0)}
+    assert any("'risk' of 9 cases" in note for note in found.notes)
+    before = found.verdicts.set_index("case")["before"]
+    assert before.to_dict() == {"c0": 1.5, **{f"c{n}": (2 * ana[n] + 4) / 3 for n in range(1, 10)}}
+    cluster = found.verdicts.set_index("case")["cluster"]
+    assert cluster["c0"] == cluster["c1"] and cluster.nunique() == 9
+    cast = found.votes.groupby(["case", "juror"])["value"].agg(list).to_dict()
+    assert (cast["c0", "ana"], cast["c2", "ana"], cast["c2", "ben"]) == ([1, 2], [4, 5], [3])
+    assert ("c0", "ben") not in cast and len(cast) == 19 and set(found.votes["people"]) == {2.0}
+    direct = labelled_scores(doubled, "jury", direct=True)
+    assert direct.direct and set(direct.votes["juror"]) == {"jury"} and not found.direct
+    assert dict(zip(direct.votes["case"], direct.votes["value"], strict=True)) == before.to_dict()
+
+    hung = replace(world, arms=world.arms[world.arms["case"] != "c3"])
+    with pytest.raises(TooFewLabels, match="'accurate' of 9 cases"):
+        labelled_scores(hung, "jury")
+    with pytest.raises(TooFewLabels, match="10 cases in two groups"):
+        labelled_scores(jury_evidence(votes, people, groups=["g"] * 12), "jury")
+
+
+def test_a_composite_is_taken_of_each_side_by_the_rubric_and_only_where_every_part_is_known() -> None:
+    """Quality is 0.6 times accurate and 0.4 times 6 less risk; people did not rate the risk of c1."""
+    votes = {"accurate": {"ana": np.array([5.0, 3.0])}, "risk": {"ana": np.array([2.0, 1.0])}}
+    people = {"accurate": np.array([4.0, 3.0]), "risk": np.array([1.0, np.nan])}
+    world = jury_evidence(votes, people, rubric=RUBRIC)
+    world = replace(world, arms=pd.concat([world.arms.assign(rater="other", value=1.0), world.arms]))
+    found = plain_scores(world, "jury").drop(columns="after")
+    assert found[found["attribute"].isin(list(votes))]["before"].tolist() == [5, 3, 2]
+    quality = composites(found.assign(after=found["before"]).iloc[:3], RUBRIC)
+    assert quality["case"].tolist() == ["c0"] and quality["before"].item() == pytest.approx(0.6 * 5 + 0.4 * 4)
+    assert quality["people"].item() == pytest.approx(0.6 * 4 + 0.4 * 5)
 
 
 # What is planted is removed

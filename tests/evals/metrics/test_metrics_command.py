@@ -9,8 +9,10 @@ from pathlib import Path
 
 import jiwer
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import venire
+from mixed_rubric import RUBRIC
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
@@ -18,7 +20,9 @@ from venire.evals.metrics.measuring import (
     MeasuredMetric,
     PeopleLabels,
     TextPair,
+    differing_pairs,
     measure,
+    people_labels,
     read_pairs,
     read_scores,
     risk_table,
@@ -267,3 +271,33 @@ def test_where_a_text_has_no_words_a_note_says_which(tmp_path: Path) -> None:
     (found,) = measure(read_pairs(write_cases(tmp_path)), chosen_metrics(["wer"]), normal=load_normalisation("asr-en"))  # fmt: skip
     assert found.notes == {"none": "the reference is empty", "um": "the reference text is empty after normalisation"}  # fmt: skip
     assert [found.values[case] for case in ("same", "lost", "more")] == [0, 1, 4]
+
+
+def test_the_worst_of_a_rubric_is_its_bad_end_and_without_one_the_highest_value_that_was_given() -> None:
+    """Two people on `risk`, whose bad end is high, and on `accurate`, whose bad end is low; one rating is off each scale."""
+    given = {"risk": [[1, 2], [4, 5], [9]], "accurate": [[1, 4], [2, 2], ["so"]]}
+    rows = [(f"c{n}", f"p{who}", name, value) for name, cases in given.items() for n, each in enumerate(cases) for who, value in enumerate(each)]  # fmt: skip
+    people = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+    found = people_labels(people, attribute="risk", rubric=RUBRIC, cases=["c0", "c1", "c2"])
+    assert (found.values, found.severe, found.none, found.worse, found.assumed) == ({"c0": 1.5, "c1": 4.5}, 5, 1, "high", False)  # fmt: skip
+    found = people_labels(people, attribute="accurate", rubric=RUBRIC)
+    assert (found.values, found.severe, found.none, found.worse, found.assumed) == ({"c0": 2.5, "c1": 2.0}, 1, 5, "low", False)  # fmt: skip
+    assert any("'accurate'" in note for note in found.notes)
+    alone = people_labels(people[people["attribute"] == "accurate"], cases=["c0", "c1", "c2"])
+    assert (alone.attribute, alone.values, alone.severe, alone.none, alone.assumed) == ("accurate", {"c0": 2.5, "c1": 2.0}, 4, 1, True)  # fmt: skip
+    assert people_labels(people, attribute="risk", rule="mean", rubric=RUBRIC, cases=["c1", "c0", "c2"]).values["c1"] == 4.5  # fmt: skip
+    with pytest.raises(VenireError, match="people rated 2 attributes"):
+        people_labels(people)
+
+
+def test_equal_values_are_a_tie_and_an_error_rate_is_worse_where_it_is_higher() -> None:
+    metrics = [MeasuredMetric(name, name, "edit", direction, (0.0, 1.0), {"a": 0.5, "b": other}) for name, direction, other in (("rate", "low", 0.2), ("score", "high", 0.2), ("same", "high", 0.5))]  # type: ignore[arg-type]  # fmt: skip
+    assert risk_table(metrics, "a", "b")["aligned"].tolist() == ["yes", "no", "tie"]
+    assert risk_table(metrics, "b", "a")[["worse", "better"]].to_numpy().tolist() == [[0.2, 0.5], [0.2, 0.5], [0.5, 0.5]]  # fmt: skip
+
+
+def test_what_was_missed_is_an_empty_output_and_what_is_normally_the_same_does_not_differ(tmp_path: Path) -> None:  # fmt: skip
+    (tmp_path / "c.csv").write_text("id,reference,output,missed,group\n1,Yes.,yes,,g\n2,no,[nothing],True,\n3,no,nope,False,\n")  # fmt: skip
+    pairs = read_pairs(tmp_path / "c.csv")
+    assert [(pair.case, pair.output, pair.group) for pair in pairs] == [("1", "yes", "g"), ("2", "", None), ("3", "nope", None)]  # fmt: skip
+    assert [pair.case for pair in differing_pairs(pairs, load_normalisation("asr-en"))] == ["2", "3"]

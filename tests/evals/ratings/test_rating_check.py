@@ -210,3 +210,42 @@ def test_the_json_counts_what_was_left_out(folder: Path) -> None:
     found = json.loads(told.stdout)["ratings"]
     assert found["given"] - found["kept"] == 5 + 1 + 1 + 1
     assert found["unrated_cases"] == ["demo-03", "demo-05"]
+
+
+def test_a_person_of_an_arms_name_is_told_apart_and_what_has_no_value_is_counted_once() -> None:
+    given = table(("c1", "tone", 3), ("x9", "tone", 3), ("c1", "tone", ""), ("c2", "tone", None))
+    given["case"] = given["case"].replace("c9", "x9")
+    given.attrs["blank"] = 2
+    kept, check = check_ratings(given, QUESTIONS, taken={"Ana"}, cases=CASES)
+
+    assert set(kept["rater"]) == {"Ana (person)"} and given["rater"].eq("Ana").all()
+    assert (check.given, check.kept, check.blank, check.earlier) == (22, 18, 4, 0)
+    assert (dict(check.no_case), dict(check.unknown_attributes), check.unrated) == ({"x9": 3}, {"tone": 1}, ("c9",))  # fmt: skip
+    whole = check_ratings(given, QUESTIONS)[1]
+    assert (whole.kept, whole.unrated, dict(whole.no_case)) == (20, (), {})
+
+
+@pytest.mark.parametrize(("lost", "refused"), [(10, False), (11, True)])
+def test_half_of_the_ratings_may_be_lost_and_no_more(lost: int, refused: bool) -> None:
+    given = table().assign(value=3).query("attribute == 'accurate'")
+    given = pd.concat([given, given.assign(rater="Ben")])
+    given["value"] = [9.0] * lost + [5.0, 1.0] + [3] * (18 - lost)
+    if refused:
+        with pytest.raises(VenireError, match="11 of the 20 ratings cannot be used"):
+            check_ratings(given, QUESTIONS)
+    else:
+        kept, check = check_ratings(given, QUESTIONS)
+        assert (len(kept), check.off_scale) == (10, {"accurate": ("9",) * 10})
+        assert kept["value"].tolist()[:3] == [5.0, 1.0, 3.0]
+
+
+def test_words_are_stray_by_attribute_and_only_where_most_values_are_numbers() -> None:
+    """Of `charm` half are words, which stay; of `wit` one of three, which goes; a blank value is no word."""
+    values = {"charm": ["4", "good"], "wit": ["4", 3, "good"], "colour": ["red", "red", "red"], "pace": [1, None]}  # fmt: skip
+    rows = [(f"c{n}", "Ana", name, value) for name, each in values.items() for n, value in enumerate(each)]
+    given = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+    given.attrs["blank"] = 2
+    kept, notes = usable_ratings(given, None)
+
+    assert kept.groupby("attribute")["value"].agg(list).to_dict() == {**values, "wit": ["4", 3], "pace": [1, None]}  # fmt: skip
+    assert notes[0].startswith("2 ratings without a value") and len(notes) == 2 and "'wit'" in notes[1]
