@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
+from pandas import DataFrame
 
 from venire.agents.cost import Price
 from venire.agents.desk import FILE as DESK_FILE
@@ -744,3 +745,113 @@ def test_a_merge_says_how_much_it_holds_and_what_was_there_twice(monkeypatch: py
     once, twice = (CliRunner().invoke(app, ["merge", "a", "b", "-o", "out"]).stdout for _ in range(2))
     assert "5 deliberations and 1 call" in once and len(once.splitlines()) == 1
     assert len(twice.splitlines()) == 2 and "3 deliberations" in twice
+
+
+WRITES = {
+    "orchestration__record__private_files__write_atomically": None,
+    "evals__report__terminal__show_answer": None,
+}
+
+
+def ran(command: str) -> Result:
+    ended = CliRunner().invoke(app, shlex.split(command))
+    assert ended.exit_code == 0, (ended.exception, ended.output)
+    return ended
+
+
+def test_triage_writes_the_first_cases_of_the_jury_with_what_people_said_or_a_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = DataFrame({"case": [7, "b", "c"], "reasons": [["r"], ["s", "t"], []]})
+    docket, made = SimpleNamespace(arm="a", cases=[0] * 5, first=rows.head), Calls()
+    made.stub(
+        monkeypatch, **WRITES, evals__audits__triage_review__run_triage=(docket, "review"), evals__load_ratings="ratings",
+        evals__audits__triage_review__triage_page="page", evals__audits__triage_review__docket_answer="answer", evals__audits__triage_review__docket_json={"d": 1},
+        orchestration__reading__terminal__export_run=2,
+    )  # fmt: skip
+    monkeypatch.setattr("venire.rubrics.ratings.read_ratings", lambda path: [f"rated {path}"])
+
+    ended = ran("triage run --human h --to csv -o f --most 2")
+    ((args, named),) = made.of("export_run")
+    assert args[:3] == (Path("run"), "csv", Path("f")) and args[4] is None
+    assert named == {"arm": "a", "picked": {"7": ["r"], "b": ["s", "t"]}, "ratings": ["rated h"]}
+    assert "2 of 5 cases written to f" in ended.stderr and not made.of("show_answer") and not ended.stdout
+    ran("triage run --to csv")
+    assert made.of("export_run")[-1][1] == {
+        "arm": "a",
+        "picked": {"7": ["r"], "b": ["s", "t"], "c": []},
+        "ratings": [],
+    }
+    assert CliRunner().invoke(app, shlex.split("triage run --to csv --json")).exit_code == 2
+    made.clear()
+    ran("triage run -o p.html")
+    assert made.of("triage_page") == [((docket, "review", None), {})] and made.of("write_atomically") == [((Path("p.html"), "page"), {})]  # fmt: skip
+    assert (
+        made.of("docket_answer") == [((docket, "review", 20), {})]
+        and made.of("show_answer")[0][0][0] == "answer"
+    )
+    made.clear()
+    assert json.loads(ran("triage run -o p.html --most 3 --json").stdout) == {"d": 1} and not made.of(
+        "show_answer"
+    )
+    assert made.of("triage_page") == [((docket, "review", 3), {})] and made.of("docket_json") == [(("run", docket, "review", 3), {})]  # fmt: skip
+
+
+def test_a_draw_is_written_where_it_is_wanted_or_else_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = SimpleNamespace(name="a", rubric=SimpleNamespace(names=("x", "y")))
+    verdicts = SimpleNamespace(arm=lambda name: arm, attributes=lambda arm, name: [name], of=lambda *asked: [asked] * 5)  # fmt: skip
+    made, draw = Calls(), DataFrame({"case": ["a", "b"], "probability": [0.5, 0.25]})
+    made.stub(monkeypatch, **WRITES, orchestration__record__Store__read=SimpleNamespace(release=lambda: None),
+              evals__inference__labelled_verdicts__labelled_verdicts=verdicts, evals__inference__labelling__draw_labels=draw)  # fmt: skip
+    text = "case,probability\na,0.5\nb,0.25\n"
+
+    assert ran("triage run --for estimate").stdout == text and not made.of("write_atomically")
+    ((args, _),) = made.of("draw_labels")
+    assert args[:3] == ([("a", "x")] * 5, 150, "stratified")
+    kept = ran("triage run --for estimate -o d.csv")
+    assert made.of("write_atomically") == [((Path("d.csv"), text), {})]
+    assert "2 of 5 cases" in kept.output and "--draw d.csv" in kept.output
+    told = json.loads(ran("triage run --for estimate --design random --json").stdout)
+    assert told == {"run": "run", "design": "random", "cases": [{"case": "a", "probability": 0.5}, {"case": "b", "probability": 0.25}]}  # fmt: skip
+
+
+def test_a_certificate_is_saved_written_and_shown_as_it_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimpleNamespace(rule=SimpleNamespace(model_dump_json=lambda indent: "RULE"), verdicts=DataFrame({"case": ["a"]}))  # fmt: skip
+    made = Calls()
+    made.stub(monkeypatch, **WRITES, evals__load_ratings="ratings", evals__inference__run_certificate__run_certificate=found,
+              evals__inference__run_certificate__certificate_answer="answer", evals__inference__run_certificate__certificate_json={"c": 1})  # fmt: skip
+
+    ended = ran("certify run --human h --save r.json -o v.csv")
+    assert [args for args, _ in made.of("write_atomically")] == [(Path("r.json"), "RULE\n"), (Path("v.csv"), "case\na\n")]  # fmt: skip
+    assert "written: r.json" in ended.stderr and "written: v.csv" in ended.stderr
+    assert made.of("certificate_answer") == [((found,), {})] and made.of("show_answer")[0][0][0] == "answer"
+    made.clear()
+    assert json.loads(ran("certify run --human h --json").stdout) == {"c": 1}
+    assert made.of("certificate_json") == [(("run", found), {})]
+    assert not made.of("show_answer") and not made.of("write_atomically")
+
+
+def test_a_calibration_is_saved_reported_and_applied_or_one_that_was_saved_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, saves = Calls(), list[Path]()
+    learned = SimpleNamespace(saved="curves", save=saves.append)
+    applied = SimpleNamespace(scores=DataFrame({"score": [2.5]}))
+    made.stub(
+        monkeypatch, **WRITES, evals__calibration__calibrate=learned, evals__calibration__load_calibration="kept curves", evals__calibration__apply=applied,
+        evals__calibration__calibrating__calibration_page="page", evals__calibration__calibrating__calibration_answer="learned",
+        evals__calibration__calibrating__applied_answer="applied", evals__calibration__calibrating__calibration_json={"c": 1},
+    )  # fmt: skip
+
+    ran("calibrate run --human h -o c.json --report p.html --apply t --scores s.csv")
+    assert made.of("apply") == [(("curves", Path("t")), {})] and saves == [Path("c.json")]
+    assert [args for args, _ in made.of("write_atomically")] == [(Path("p.html"), "page"), (Path("s.csv"), "score\n2.5\n")]  # fmt: skip
+    assert made.of("calibration_page") == [((learned,), {})] and [args[0] for args, _ in made.of("show_answer")] == ["learned", "applied"]  # fmt: skip
+    made.clear()
+    ran("calibrate c.json --apply t")
+    assert made.of("load_calibration") == [((Path("c.json"),), {})] and made.of("apply") == [(("kept curves", Path("t")), {})]  # fmt: skip
+    assert [args[0] for args, _ in made.of("show_answer")] == ["applied"] and not made.of("calibrate")
+    made.clear()
+    ran("calibrate run --human h --json")
+    assert made.of("calibration_json") == [(("run", learned, None), {})]
+    assert not made.of("apply") and not made.of("show_answer") and not made.of("write_atomically")
