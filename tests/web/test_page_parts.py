@@ -634,3 +634,94 @@ def test_a_scenarios_cases_are_paged_the_worst_of_a_system_first_and_unscored_on
     assert cases == [*(f"c{at:03}" for at in range(1, number)), "c000"]
     unsorted = str(scenario_view("s", "", rows, 1, lambda row: None))
     assert re.findall(r"\bc\d{3}\b", unsorted) == [f"c{at:03}" for at in range(PAGE)]
+
+
+def side(number: str, verdicts: dict[str, dict[str, Any]]) -> folder.Side:
+    """A run's arm with these verdicts, whose addresses and models are of no account here."""
+    held = [(case, name, "hung" if value is None else "reached", value) for case, by_name in verdicts.items() for name, value in by_name.items()]  # fmt: skip
+    finder = SimpleNamespace(verdicts=lambda arm: held)
+    store = SimpleNamespace(arms=lambda: [known])
+    known: Any = SimpleNamespace(id=1, name="mine", rubric=SimpleNamespace(compares=False), jury=SimpleNamespace(seats=(), orchestrator=None))  # fmt: skip
+    inspector: Any = SimpleNamespace(finder=lambda: finder, index=SimpleNamespace(versions=dict), store=store)
+    return folder.Side(number, f"run{number}", inspector, known)
+
+
+def test_two_runs_beside_each_other_list_the_cases_of_both_furthest_apart_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(folder, "judges_words", lambda arm, versions: "nobody")
+    monkeypatch.setattr(folder, "MOST", 3)
+    one = side("1", {"near": {"x": 3, "y": 4}, "b": {"x": 1, "y": 4}, "a": {"x": 5, "y": 4, "z": 1}, "same": {"x": 0}, "lost": {"x": 3}, "old": {"x": 1}})  # fmt: skip
+    two = side("2", {"near": {"x": 3.5, "y": 4}, "b": {"x": 5, "y": 5}, "a": {"x": 1, "y": 4, "w": 9}, "same": {"x": 0.0}, "lost": {"x": None}, "new": {"x": 1}})  # fmt: skip
+    shown = folder.FolderInspector.__new__(folder.FolderInspector)
+    shown._inspectors, shown._names = {"1": one.inspector, "2": two.inspector}, {"1": "run1", "2": "run2"}
+
+    assert one.verdicts()["b"] == {"x": 1, "y": 4} and two.verdicts()["lost"] == {"x": "hung"}
+    page = "".join(map(str, shown._both(one, two)))
+    rows = re.findall(r'<th scope="row"><a href="([^"]+)">(\w+)</a></th><td[^>]*>([^<]*)', page)
+    assert [(case, words) for _, case, words in rows] == [("a", "x 5 and 1"), ("b", "x 1 and 5, y 4 and 5"), ("lost", "x 3 and hung")]  # fmt: skip
+    assert rows[0][0] == "./beside?a=1%2Fmine&amp;b=2%2Fmine&amp;id=a"
+    # Of a, b and near both attributes are compared, of the two others one.
+    assert "5 cases judged in both runs; 3 of 8 verdicts are the same" in plain(page)
+    assert "only the 3 cases that differ most" in plain(page)
+    assert re.findall(r'<option value="([^"]+)" selected', str(shown._choice(one, two))) == [
+        "1/mine",
+        "2/mine",
+    ]
+    # Where nothing was chosen, the newest jury stands second, beside one of another run.
+    assert re.findall(r'<option value="([^"]+)" selected', str(shown._choice())) == ["2/mine", "1/mine"]
+    shown._inspectors = {"1": one.inspector}
+    assert shown._choice() is None
+
+
+def test_a_headline_is_a_reports_first_sentence_or_as_much_of_each_arm_as_fits() -> None:
+    def headline(study: Any, board: Any) -> list[str]:
+        reports = [SimpleNamespace(document=lambda found=found: found) for found in (study, board)]
+        return folder.headline(SimpleNamespace(study=reports[0], board=reports[1]))  # type: ignore[arg-type]
+
+    assert headline({"advice": ["one", "two"]}, {"sentences": ["three"]}) == ["one"]
+    assert (
+        headline(None, {"sentences": ["three"]})
+        == headline({"advice": []}, {"sentences": ["three"]})
+        == ["three"]
+    )
+    lines = str(folder._lines(["short", f"{'a' * 290}, b 1.00, {'c' * 20}", *"345678"]))
+    assert re.findall("<li>(.*?)</li>", lines) == ["short", f"{'a' * 290}, b 1.00, …", "3", "4", "and 4 more"]
+    assert "more" not in str(folder._lines(list("1234")))
+
+
+def test_a_board_has_each_systems_numbers_and_a_scenario_its_scores_baselines_and_lost_cases() -> None:
+    systems = {
+        "s1": {"win_rate": 0.75, "win_sd": 0.1, "macro": 0.0, "sd": 0.2, "rank": [1, 2], "usd": 1234.5},
+        "s2": {"win_rate": None, "win_sd": 0.3, "macro": -0.001, "sd": 0.4, "rank": [3, 3], "usd": 0},
+        "s3": {},
+    }
+    scenario = {
+        "scores": {"s1": {"score": 0.5, "low": 0.4, "high": 0.6, "n": 9, "hung": 2}, "s2": {"score": 0.0, "n": 8, "failed": 1}},
+        "baseline": 0.0, "random": 0.25, "scorer": "exact", "n": 10, "mde": 0.125,
+    }  # fmt: skip
+    pair = {"first": "s1", "second": "s2", "value": 0.5, "low": 0.0, "high": 0.9, "n": 7, "p_holm": 0.04, "ahead": "s1", "scenario": "q"}  # fmt: skip
+    mean = {**pair, "value": -0.004, "ahead": None, "n": 0, "scenario": "mean"}
+    page = str(board_view({"suite": "b", "systems": systems, "scenarios": {"q": scenario, "empty": {"scores": {}}}, "differences": [pair, mean]}))  # fmt: skip
+
+    def cells(label: str) -> list[list[str]]:
+        table = page[page.index(f'aria-label="{label}"') :].partition("<tbody>")[2].partition("</tbody>")[0]
+        return [[plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in table.split("<tr")[1:]]  # fmt: skip
+
+    assert cells("Systems") == [
+        ["s1", "0.75", "0.10", "0.00", "0.20", "1 to 2", "$1,234.50"],
+        ["s2", "undefined", "0.30", "0.00", "0.40", "3", "$0.00"],
+        ["s3", *["undefined"] * 4, "", "unknown"],
+    ]
+    assert cells("q") == [
+        ["s1", "0.50", "0.40 to 0.60", "9", "0", "2"], ["s2", "0.00", "", "8", "1", "0"],
+        ["always the same answer", "0.00", "", "", "", ""], ["a random answer", "0.25", "", "", "", ""],
+    ]  # fmt: skip
+    (told,), (over,) = cells("Differences, q"), cells("Differences, mean")
+    assert (told[:4], told[5]) == (["s1 minus s2", "+0.50", "0.00 to 0.90", "7"], "s1 is ahead")
+    assert (over[1], over[3], over[5]) == ("+0.00", "0", "no difference shown")
+    assert page.index("Differences, mean") < page.index(
+        "scored by exact, 10 cases; differences of 0.12 or more"
+    )
+    assert "empty" not in page and "scores are from" not in page
+    assert 'href="./scenario?name=q&amp;system=s2"' in page
