@@ -45,6 +45,7 @@ from venire.web.index_writer import (
     write_score_batch,
 )
 from venire.web.lanes import Lanes
+from venire.web.pages import reports
 from venire.web.pages.cases import _score, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words
 from venire.web.pages.frame import Reach, badge
@@ -657,7 +658,9 @@ def test_two_runs_beside_each_other_list_the_cases_of_both_furthest_apart_first(
     shown._inspectors, shown._names = {"1": one.inspector, "2": two.inspector}, {"1": "run1", "2": "run2"}
 
     assert one.verdicts()["b"] == {"x": 1, "y": 4} and two.verdicts()["lost"] == {"x": "hung"}
+    assert one.verdicts()["same"] == {"x": 0}, "a score of nought is a score"
     page = "".join(map(str, shown._both(one, two)))
+    assert re.findall(r'<option value="([^"]+)" selected', page) == ["1/mine", "2/mine"]
     rows = re.findall(r'<th scope="row"><a href="([^"]+)">(\w+)</a></th><td[^>]*>([^<]*)', page)
     assert [(case, words) for _, case, words in rows] == [("a", "x 5 and 1"), ("b", "x 1 and 5, y 4 and 5"), ("lost", "x 3 and hung")]  # fmt: skip
     assert rows[0][0] == "./beside?a=1%2Fmine&amp;b=2%2Fmine&amp;id=a"
@@ -688,6 +691,14 @@ def test_a_headline_is_a_reports_first_sentence_or_as_much_of_each_arm_as_fits()
     lines = str(folder._lines(["short", f"{'a' * 290}, b 1.00, {'c' * 20}", *"345678"]))
     assert re.findall("<li>(.*?)</li>", lines) == ["short", f"{'a' * 290}, b 1.00, …", "3", "4", "and 4 more"]
     assert "more" not in str(folder._lines(list("1234")))
+    zero: Any = (
+        ScoreSummary("mine", "", "asked", ((0, 2), (1, 0)), 2, mean, 0, 0, 0) for mean in (0.0, None)
+    )
+    whole: Any = SimpleNamespace(rubric=SimpleNamespace(compares=False))
+    assert [folder._result(each, whole) for each in zero] == ["asked 0.00", "asked (0 2)"]
+    for arms, last in (((7.0, None), (3.0, 5.0)), 7), (((2.0, None), (3.0, 5.0)), 5), ((), None):
+        store = SimpleNamespace(arm_progress=lambda since, arms=arms: [SimpleNamespace(started=a, last=b) for a, b in arms])  # fmt: skip
+        assert folder._last_written(SimpleNamespace(store=store)) == last  # type: ignore[arg-type]
 
 
 def test_a_board_has_each_systems_numbers_and_a_scenario_its_scores_baselines_and_lost_cases() -> None:
@@ -725,3 +736,54 @@ def test_a_board_has_each_systems_numbers_and_a_scenario_its_scores_baselines_an
     )
     assert "empty" not in page and "scores are from" not in page
     assert 'href="./scenario?name=q&amp;system=s2"' in page
+
+
+def test_a_studys_page_has_its_tables_in_their_chapters_and_every_cell_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reports, "MOST", 2)
+    rows = [
+        {"a_b": 0.12345, "yes": True, "none": None, "parts": {"x": 1.0, "y": None}},
+        {"a_b": 0, "yes": False},
+        {"a_b": 9},
+    ]
+    document = {
+        "study": "mine", "description": "what it asks", "unit": "calls", "advice": ["take one"], "arms": [{"arm": "j"}],
+        "figures": {"f1": "a figure"}, "methods": ["a method", "a method"], "notes": ["a note"],
+        "tables": {"arms-x": rows, "other": rows[:1], "empty": []}, "sections": {"own": {"title": "Own part", "sentences": ["it says"], "tables": {"t": rows[:1]}, "notes": ["n"]}},
+    }  # fmt: skip
+    page = str(reports.study_view(document))
+    chapters = {plain(part.partition("</summary>")[0]): plain(part.partition("</summary>")[2]) for part in page.split('<details class="chapter"><summary>')[1:]}  # fmt: skip
+    compared, _, seats, *_, further = reports.CHAPTERS
+
+    assert list(chapters) == [compared, seats, further, "Methods and notes"]
+    assert chapters["Methods and notes"] == "a method a note"
+    assert chapters[compared].startswith("arms-x 3 rows") and chapters[seats].startswith("other 1 row ")
+    assert chapters[further].startswith("Own part it says ") and chapters[further].endswith(" n")
+    table = str(reports.table_view("arms-x", rows))
+    cells = [[plain(cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in table.partition("<tbody>")[2].split("<tr>")[1:]]  # fmt: skip
+    assert [plain(head) for head in re.findall(r"<th[^>]*>(.*?)</th>", table)] == [
+        "a b",
+        "yes",
+        "none",
+        "parts",
+    ]
+    assert cells == [["0.123", "yes", "–", "x: 1, y: –"], ["0", "", "–", "–"]]
+    assert "1 more rows are in the report" in table and "more rows" not in str(
+        reports.table_view("t", rows[:2])
+    )
+    told = plain(page)
+    assert told.startswith("mine what it asks take one a figure Arms cost is calls") and "study-figure?name=f1.svg" in page  # fmt: skip
+
+
+def test_an_answer_has_its_score_or_what_became_of_it_and_leads_where_it_was_given() -> None:
+    def cell(place: str | None = None, **row: Any) -> str:
+        return str(reports._answer({"output": "text", "status": "refused", **row}, lambda _: place))
+
+    assert (
+        plain(cell(score=0.0)) == "0.00 text"
+        and plain(cell(score=None, why="too long")) == "refused too long text"
+    )
+    assert 'href="./case?id=1"' in cell("./case?id=1", score=1.0) and "href" not in cell(score=1.0)
+    assert plain(reports._answer(None, lambda _: None)) == "not asked" and plain(cell(output="")) == "refused"
+    assert "the whole answer" not in cell(output="x" * 600) and "the whole answer" in cell(output="x" * 601)
