@@ -52,6 +52,8 @@ def test_what_can_be_learned_from_is_the_arms_own_verdicts_and_votes_of_labelled
     groups = ["g", "g", *(f"g{n}" for n in range(10))]
     world = jury_evidence(votes, people, groups=groups, rubric=RUBRIC)
     doubled = replace(world, arms=pd.concat([world.arms.assign(rater="other", value=5.0), world.arms]), ballots=pd.concat([world.ballots.assign(arm="other", value=5.0), world.ballots]))  # fmt: skip
+    strange = doubled.ballots.assign(value="illegible", case="c4").iloc[-1:].assign(attribute="accurate")
+    doubled = replace(doubled, ballots=pd.concat([doubled.ballots.astype({"value": object}), strange]))
     found = labelled_scores(doubled, "jury")
 
     assert list(found.questions) == ["accurate"] and found.ends == {"accurate": (1.0, 5.0)}
@@ -62,7 +64,12 @@ def test_what_can_be_learned_from_is_the_arms_own_verdicts_and_votes_of_labelled
     assert cluster["c0"] == cluster["c1"] and cluster.nunique() == 9
     cast = found.votes.groupby(["case", "juror"])["value"].agg(list).to_dict()
     assert (cast["c0", "ana"], cast["c2", "ana"], cast["c2", "ben"]) == ([1, 2], [4, 5], [3])
-    assert ("c0", "ben") not in cast and len(cast) == 19 and set(found.votes["people"]) == {2.0}
+    assert (
+        cast["c4", "ben"] == [3]
+        and ("c0", "ben") not in cast
+        and len(cast) == 19
+        and set(found.votes["people"]) == {2.0}
+    )
     direct = labelled_scores(doubled, "jury", direct=True)
     assert direct.direct and set(direct.votes["juror"]) == {"jury"} and not found.direct
     assert dict(zip(direct.votes["case"], direct.votes["value"], strict=True)) == before.to_dict()
