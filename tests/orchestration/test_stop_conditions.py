@@ -360,3 +360,11 @@ def test_a_vote_on_what_was_not_asked_before_is_movement_and_an_old_quote_is_non
     assert stopping.moved(old, 2) is False and stalls(old) == 1
     back = heard({"a": 4, "b": 5}, {"a": 5, "b": 5}, {"a": 4, "b": 5})
     assert stopping.moved(back, 2) and stopping.moved(back, 3) and stalls(back) == 0
+
+
+@pytest.mark.parametrize(("renewed", "quiet"), [((), 4), ((3,), 3), ((3, 5), 1), ((5, 3), 1), ((6,), 0)])
+def test_rounds_stall_since_questions_were_last_put_anew(renewed: tuple[int, ...], quiet: int) -> None:
+    told = heard(*[{"a": 1, "b": 5}] * 5)
+    asked = [Ledger(round=number, disputes=(), author="code", replan=True) for number in renewed]
+
+    assert stalls(told.add([*asked, Ledger(round=5, disputes=(), author="code")])) == quiet

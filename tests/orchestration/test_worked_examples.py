@@ -216,3 +216,23 @@ def test_an_examples_preference_is_told_under_the_labels_that_are_shown(tmp_path
     told = worked_examples(shots, rubric, ScoredCases())
     # People prefer the row's second output, SOUTH, which jurors may know as output A.
     assert f"preference {1 if told.index('NORTH') < told.index('SOUTH') else -1}" in told
+
+
+def test_a_label_of_nought_is_one_and_ratings_of_what_is_not_asked_are_none(tmp_path: Path) -> None:
+    yes_no = {"level": "binary", "anchors": {0: "no", 1: "yes"}}
+    colours = {"level": "nominal", "anchors": {"red": "r", "green": "g"}}
+    asked = [
+        {"name": "safe", "question": "Safe?", "scale": "yn"},
+        {"name": "hue", "question": "Hue?", "scale": "hue"},
+    ]
+    rubric = Rubric.model_validate(
+        {"name": "r", "version": 1, "scales": {"yn": yes_no, "hue": colours}, "attributes": asked}
+    )
+    rows = "e1,ana,safe,0\ne1,ben,safe,0.0\ne1,cy,safe,1\ne1,ana,hue,red\ne1,ben,hue,2\ne1,ana,charm,5\ne2,ana,safe,1\ne2,ana,hue,blue\n"
+    shots = write_pool(tmp_path, rows).model_copy(update={"n": 1})
+
+    # e2 has no legal colour, so e1 alone is labelled.
+    assert "EXAMPLE-1" in worked_examples(shots, rubric, ScoredCases())
+    assert "Scores: safe 0, hue red" in worked_examples(shots, rubric, ScoredCases())
+    with pytest.raises(VenireError, match="has only 1 labelled cases"):
+        worked_examples(shots.model_copy(update={"n": 2}), rubric, ScoredCases())
