@@ -17,7 +17,7 @@ from venire.agents.gateway import Filled, FillFailed
 from venire.agents.juror import Juror, OrchestratorQuestion, Turn, in_both_orders
 from venire.agents.model import ModelFailure
 from venire.agents.prompting import Statement, brief
-from venire.agents.tokens import Window
+from venire.agents.tokens import Window, estimated_tokens
 from venire.personas.jury import PairOrder
 from venire.rubrics.ballot import Abstention, Ballot, Vote
 
@@ -112,6 +112,30 @@ def test_what_a_model_cannot_read_or_may_not_be_asked_is_an_abstention(rubric: R
         turn = asked_of(rubric, case, gateway)
         assert isinstance(turn.answer, Abstention) and (turn.answer.reason, turn.answer.asked) == (reason, rubric.names)  # fmt: skip
         assert turn.spent.calls == calls
+
+
+def test_a_case_is_read_where_its_whole_prompt_and_the_answer_fit_and_not_with_a_token_less(
+    rubric: Rubric, case: Case
+) -> None:
+    asked_of(rubric, case, free := Gateway())
+    (prompt,) = free.prompts
+    size = sum(estimated_tokens(text) for text in (prompt.system, prompt.opening, prompt.body))
+    for missing in (0, 1):
+        gateway = Gateway(window=Window(size + 10 - missing, 10))
+        assert (juror(gateway).overflow(brief(case, rubric)) is None) is (missing == 0)
+        assert isinstance(asked_of(rubric, case, gateway).answer, Abstention) is (missing == 1)
+
+
+def test_who_fails_after_hearing_others_has_still_seen_them(rubric: Rubric, case: Case) -> None:
+    (name, *_) = rubric.names
+    heard = [Statement(entry, entry, Vote(attribute=name, value=2, rationale="r")) for entry in ("e1", "e2", "e1")]  # fmt: skip
+    own = {name: Vote(attribute=name, value=4, rationale="r")}
+    failed = FillFailed(ModelFailure("refused", "no"), Receipt(calls=("k",)))
+    turn = asyncio.run(
+        juror(Gateway(failed)).revise(brief(case, rubric), (name,), round=2, own=own, heard=heard)
+    )
+    assert isinstance(turn.answer, Abstention) and turn.spent.calls == ("k",)
+    assert (turn.answer.saw, turn.answer.round, turn.answer.asked) == (("e1", "e2"), 2, (name,))
 
 
 def test_of_an_answer_that_is_partly_legal_the_rest_abstains(rubric: Rubric, case: Case) -> None:

@@ -117,6 +117,38 @@ def test_until_an_answer_shows_what_a_request_takes_there_is_one_at_a_time() -> 
     assert limiter.delay(1.0) == pytest.approx(1.0 - pacing.SLACK)
 
 
+def test_a_request_takes_the_mean_of_those_before_and_its_answer_makes_up_the_difference() -> None:
+    limiter = RateLimiter(8, tpm=60_000)  # a millisecond a token
+    limiter.begin(0.0)
+    limiter.on_answer(1.0, 1000)
+    assert limiter.delay(1.0) == pytest.approx(1.0 - pacing.SLACK)
+    limiter.begin(2.0)
+    assert limiter.delay(2.0) == pytest.approx(0.9)
+    limiter.on_answer(2.0, 2000)
+    assert limiter.delay(2.0) == pytest.approx(1.9)
+    # The mean is now 0.8 * 1000 + 0.2 * 2000.
+    limiter.begin(4.0)
+    assert limiter.delay(4.0) == pytest.approx(1.1)
+    limiter.on_answer(4.0)
+    assert limiter.delay(4.0) == pytest.approx(1.1), "an answer without a count changes nothing"
+    limiter.refund(4.0)
+    assert limiter.delay(4.0) == 0
+
+
+def test_a_queue_tells_its_limiter_when_a_request_began_and_what_its_answer_took() -> None:
+    now = [100.0]
+    limiter = RateLimiter(8, tpm=60_000)
+    queue = AdmissionQueue(limiter, clock=lambda: now[0])
+    queue.on_answer(500)
+    assert limiter.delay(100.0) == pytest.approx(0.5 - pacing.SLACK)
+    queue.on_busy(1.0, 0.0)
+    now[0] = 101.0
+    queue.on_busy(2.0, 0.0)
+    assert limiter.limit == 4, "it began before the provider first complained"
+    queue.on_busy(0.5, 0.0)
+    assert limiter.limit == 2
+
+
 def test_a_hiccup_opens_no_circuit() -> None:
     limiter = RateLimiter(64)
     for _ in range(64):
@@ -203,6 +235,22 @@ def test_retry_after_is_a_minimum_that_is_scattered_and_a_whole_day_is_not_waite
     assert RetrySchedule(random.Random(0)).pause(TransientFailure("", retry_after=86_400, busy=True)) is None
 
 
+def test_pauses_double_up_to_a_bound_and_all_waits_together_are_bounded() -> None:
+    def pauses(failure: TransientFailure) -> list[float]:
+        schedule = RetrySchedule(random.Random(0))
+        return list(iter(lambda: schedule.pause(failure), None))
+
+    broken = pauses(TransientFailure("HTTP 500"))
+    assert all(most / 2 <= pause <= most for pause, most in zip(broken, (0.5, 1, 2), strict=True))
+    assert pauses(TransientFailure("HTTP 503", retry_after=0.0)) == [0.0] * 3
+    assert pauses(TransientFailure("HTTP 503", retry_after=86_400)) == [pacing.LONGEST_BACKOFF] * 3
+    busy = pauses(TransientFailure("HTTP 429", busy=True))
+    least = (0.25, 0.5, 1, 2, 4, 8, 16, 30)
+    assert all(low <= pause <= low * 1.25 for pause, low in zip(busy, least, strict=True))
+    # A third wait of 45 s would make it 135 s at the least.
+    assert len(pauses(TransientFailure("HTTP 429", retry_after=45, busy=True))) == 2
+
+
 def test_the_line_is_first_come_first_served_within_the_limit() -> None:
     order: list[int] = []
     most = 0
@@ -240,6 +288,26 @@ def test_whoever_is_cancelled_in_line_takes_no_place_with_them() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert limiter.active == 0
         assert not any(task.cancelled() for task in (tasks[0], *tasks[4:]))
+
+    asyncio.run(main())
+
+
+def test_whoever_is_cancelled_when_its_turn_has_come_gives_the_place_back() -> None:
+    async def visitor(queue: AdmissionQueue) -> None:
+        async with queue:
+            pass
+
+    async def main() -> None:
+        limiter = RateLimiter(1)
+        queue = AdmissionQueue(limiter)
+        async with queue:
+            first, second = (asyncio.create_task(visitor(queue)) for _ in range(2))
+            await asyncio.sleep(0)
+        assert limiter.active == 1, "the first has its place, and has not begun"
+        first.cancel()
+        async with asyncio.timeout(5):
+            await asyncio.gather(first, second, return_exceptions=True)
+        assert first.cancelled() and not second.cancelled() and limiter.active == 0
 
     asyncio.run(main())
 
