@@ -198,6 +198,24 @@ def test_costs_are_exact_to_the_cent_and_unknown_prices_stay_unknown(tmp_path: P
     assert total_cost(found.values()).total.usd is None
 
 
+def test_rows_of_one_system_add_up_and_no_call_is_none(tmp_path: Path) -> None:
+    (tmp_path / "tokens.csv").write_text(
+        "system,prompt_tokens,completion_tokens,max_tokens,calls\na,10,20,5,0\na,100,200,5,2\na,1,2,5,\n"
+    )
+    found = load_token_costs(tmp_path / "tokens.csv", {"a": Price(prompt=1e6, completion=1e6)})["a"]
+
+    cost = found.generation
+    # Of three rows without a call, with two, and with one as where none is said.
+    assert (cost.calls, cost.prompt, cost.completion, cost.usd, cost.upper_usd) == (
+        3,
+        111,
+        222,
+        333,
+        111 + 15,
+    )
+    assert found.jury.calls == 0
+
+
 @pytest.mark.parametrize(
     ("costs", "worth", "by"),
     [
