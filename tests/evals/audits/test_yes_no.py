@@ -119,3 +119,13 @@ def test_a_tied_majority_and_a_jury_halfway_are_left_out() -> None:
 
     mine = section.tables["metrics"].query("rater == 'jury' and metric == 'accuracy'")
     assert mine["n"].item() == 2
+
+
+def test_a_case_that_no_arm_scored_is_not_among_those_that_people_agree_on() -> None:
+    people = [rows("p1", "concordant", [1, 1, 0, 0]), rows("p2", "concordant", [1, 1, 0, 1])]
+    section = yes_no_section(evidence(people, [rows("jury", "concordant", [1, 1, 0])]))
+    assert section is not None
+
+    (panel,) = section.tables["people"].to_dict("records")
+    assert (panel["cases"], panel["yes_by_majority"], panel["no_by_majority"], panel["tied"]) == (3, 2, 1, 0)
+    assert (panel["unanimous"], panel["rated_by_all"]) == (3, 3)
