@@ -149,3 +149,12 @@ def test_costs_are_seen_in_the_terminal_and_in_json(tmp_path: Path) -> None:
     rewards = {row["rater"]: row["value"] for row in scores if row["metric"] == "reward"}
     assert rewards["always 0"] == pytest.approx((1.2 + 0.3 - 1.2) / 3)
     assert rewards["j"] == pytest.approx((1.2 + 1.5 - 1.2 + 0.3 + 0.3 + 0.4) / 6)
+
+
+def test_a_verdict_that_one_arm_left_hung_is_no_silence_of_another_that_never_heard_the_case() -> None:
+    found = section({"jury": [0, 1, np.nan], "other": [0, 1, np.nan]}, {"Ana": [0, 1, 2]}, hung=("k2",))
+    scores = found.tables["scores"].set_index(["rater", "metric"])
+
+    assert scores.loc[[("jury", "accuracy"), ("other", "accuracy")], "n"].tolist() == [3, 2]
+    assert scores.loc[[("jury", "accuracy"), ("other", "accuracy")], "abstained"].tolist() == [1, 0]
+    assert values(found)["other", "accuracy"] == 1.0 and values(found)["jury", "accuracy"] == pytest.approx(2 / 3)  # fmt: skip
