@@ -22,6 +22,7 @@ from venire.evals.plugins.judgement import (
     names_with_best,
     numbers_of,
     one_share,
+    share,
 )
 from venire.evals.plugins.promptfoo import get_assert
 from venire.evals.plugins.samples import case_from_row, text_of
@@ -182,3 +183,25 @@ def test_a_score_that_has_no_best_is_refused_with_the_nearest() -> None:
     assert "tone" not in names_with_best(RUBRIC)
     with pytest.raises(VenireError, match=r"has no score 'acurate'\n.*accurate"):
         names_with_best(RUBRIC, ["acurate"])
+
+
+def test_a_share_runs_from_the_worst_to_the_best_that_a_score_can_be() -> None:
+    fields = RUBRIC.model_dump()
+    fields["scales"]["ten"] = {"level": "ordinal", "anchors": {n: str(n) for n in range(11)}}
+    fields["attributes"] = [*fields["attributes"], {"name": "reach", "question": "How far?", "scale": "ten"}]
+    fields["composites"] = {"mixed": {"accurate": 0.5, "reach": 0.5}, "kinds": {"risk": 0.5, "safety": 0.5}}
+    rubric = type(RUBRIC).model_validate(fields)
+
+    # From 0.5 * 1 + 0.5 * 0 to 0.5 * 5 + 0.5 * 10.
+    values = {"accurate": 2, "risk": 2, "safety": 2, "reach": 0, "mixed": 4.0}
+    assert {name: share(rubric, name, value) for name, value in values.items()} == {
+        "accurate": 0.25,
+        "risk": 0.75,
+        "safety": 0.25,
+        "reach": 0.0,
+        "mixed": 0.5,
+    }
+    # A question and its reverse add up to the same whatever was answered.
+    assert share(rubric, "kinds", 3.0) is None
+    assert share(rubric, "tone", "plain") is None and share(rubric, "accurate", None) is None
+    assert share(rubric, "plan", "not_applicable") is None
