@@ -368,3 +368,12 @@ def test_rounds_stall_since_questions_were_last_put_anew(renewed: tuple[int, ...
     asked = [Ledger(round=number, disputes=(), author="code", replan=True) for number in renewed]
 
     assert stalls(told.add([*asked, Ledger(round=5, disputes=(), author="code")])) == quiet
+
+
+@pytest.mark.parametrize(("most", "rounds", "due"), [(0, 1, False), (0, 2, True), (2, 2, False), (2, 3, True), (None, 9, False)])  # fmt: skip
+def test_questions_are_put_anew_after_a_stalled_round_at_the_earliest(
+    most: int | None, rounds: int, due: bool
+) -> None:
+    jury = Jury.model_validate({"name": "j", "limits": {"max_rounds": 9, "max_stalls": most}, "seats": [{"name": "a"}, {"name": "b"}]})  # fmt: skip
+
+    assert stopping.replan_due(heard(*[{"a": 1, "b": 5}] * rounds), jury) is due
