@@ -244,9 +244,10 @@ def test_pauses_double_up_to_a_bound_and_all_waits_together_are_bounded() -> Non
     assert all(most / 2 <= pause <= most for pause, most in zip(broken, (0.5, 1, 2), strict=True))
     assert pauses(TransientFailure("HTTP 503", retry_after=0.0)) == [0.0] * 3
     assert pauses(TransientFailure("HTTP 503", retry_after=86_400)) == [pacing.LONGEST_BACKOFF] * 3
-    busy = pauses(TransientFailure("HTTP 429", busy=True))
     least = (0.25, 0.5, 1, 2, 4, 8, 16, 30)
-    assert all(low <= pause <= low * 1.25 for pause, low in zip(busy, least, strict=True))
+    for said in (None, 0.1):
+        busy = pauses(TransientFailure("HTTP 429", retry_after=said, busy=True))
+        assert all(low <= pause <= low * 1.25 for pause, low in zip(busy, least, strict=True))
     # A third wait of 45 s would make it 135 s at the least.
     assert len(pauses(TransientFailure("HTTP 429", retry_after=45, busy=True))) == 2
 
