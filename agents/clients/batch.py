@@ -217,7 +217,7 @@ def _parts(requests: Waiting, provider: BatchProvider) -> list[Waiting]:
     sizes: dict[str, int] = {}
     for name, waiting in requests.items():
         model = waiting[0].model if provider.one_model else ""
-        size = sum(len(message.content) for message in waiting[0].messages)
+        size = sum(len(message.content.encode("utf-8", "surrogatepass")) for message in waiting[0].messages)
         parts = by_model.setdefault(model, [{}])
         sizes[model] = sizes.get(model, 0) + size
         if parts[-1] and (len(parts[-1]) == MOST_REQUESTS or sizes[model] > MOST_BYTES):

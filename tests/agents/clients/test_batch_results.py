@@ -51,6 +51,11 @@ def test_batches_hold_so_many_requests_and_so_much_text_and_where_it_is_asked_on
     assert parts(ANTHROPIC) == ["a", "b", "cd", "e", "f", "g"]
     monkeypatch.setattr(batch, "MOST_BYTES", 1000)
     assert parts(OPENAI) == ["acd", "efg", "b"]
+    # Bytes and not characters are limited.
+    waiting = {name: (request_of("openai/m", "語" * 12), None) for name in "hi"}
+    for most, expected in ((108, ["hi"]), (107, ["h", "i"])):
+        monkeypatch.setattr(batch, "MOST_BYTES", most)
+        assert parts(OPENAI) == expected
 
 
 def told_by(provider: Any, pages: dict[str, Any]) -> Any:
