@@ -66,10 +66,18 @@ for _proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """All tests begin with the slowest, which every worker would wait for at the end; a part of them with what answers soonest."""
+    """All tests begin with the slowest, which every worker would wait for at the end; a part of them with what answers soonest.
+
+    Of a folder, its own files come before those of the folders within.
+    """
     places = {Path(__file__).parent / name: place for place, name in enumerate(SLOW)}
     is_part = Path(__file__).parent not in (Path(argument).resolve() for argument in config.args)
-    items.sort(key=lambda item: places.get(item.path, len(SLOW)), reverse=is_part)
+
+    def order(item: pytest.Item) -> tuple[int, int]:
+        place = places.get(item.path, len(SLOW))
+        return (-place, len(item.path.parts)) if is_part else (place, 0)
+
+    items.sort(key=order)
 
 
 def pytest_collection_finish() -> None:

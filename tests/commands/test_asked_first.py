@@ -11,6 +11,9 @@ from command_line import venire
 from openai_server import Call, Fault, ProviderServer, jury_of
 from run_files import write_run
 
+from venire import Jury
+from venire.commands.options import filled_juries
+
 SEATS: dict[str, Any] = {"a": 3, "b": 1, "c": 2, "boss": 2}
 ANSWERS = jury_of(SEATS)
 
@@ -243,3 +246,13 @@ def write_study(folder: Path, url: str) -> str:
         )
     )
     return "study.yaml"
+
+
+def test_seats_without_a_model_get_the_one_that_is_named_at_the_address_that_is_named() -> None:
+    """The address goes to seats of a server that name none, too, and not to a hosted model's."""
+    seats = [{"name": "a"}, {"name": "b", "model": "server/own"}, {"name": "c", "model": "openai/gpt"}]
+    jury = Jury.model_validate({"name": "j", "protocol": "panel", "seats": seats})
+    (filled,) = filled_juries([jury], "server/m", "http://h/v1")
+    assert [(seat.model, seat.base_url) for seat in filled.seats] == [
+        ("server/m", "http://h/v1"), ("server/own", "http://h/v1"), ("openai/gpt", None),
+    ]  # fmt: skip
