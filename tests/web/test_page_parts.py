@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from written_transcripts import cast, transcript_of
 
+from venire.agents.cost import Cost
 from venire.evals.report.drawing import text_width
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
@@ -586,6 +587,19 @@ def test_a_deliberation_that_hung_on_two_attributes_for_one_reason_is_one(
     summaries._add_scores(sums, SimpleNamespace(outcomes=outcomes), "")  # type: ignore[arg-type]
 
     assert sums == {(summaries.CAUSE, "too few", ""): (1, 0.0)}
+
+
+def test_what_does_not_apply_is_not_counted_as_hung() -> None:
+    outcomes = {
+        "x": SimpleNamespace(status="reached", why="agreed", spread=2.0),
+        "y": SimpleNamespace(status="not_applicable", why="no dose is named", spread=None),
+        "z": SimpleNamespace(status="hung", why="too few", spread=None),
+    }
+    transcript = SimpleNamespace(cost=Cost(calls=3), rounds=1, turns=2)
+    verdict: Any = SimpleNamespace(case="c", outcomes=outcomes, transcript=transcript, stop=SimpleNamespace(reason="complete"))  # fmt: skip
+    arm: Any = SimpleNamespace(id=1, name="a")
+    row = summaries._row(3, arm, verdict, None)
+    assert (row.hung, row.cause, row.spread) == (1, "too few", 2.0)
 
 
 def test_each_vote_is_shown_with_the_score_that_it_changed_and_each_jurors_last_stands_open() -> None:

@@ -101,9 +101,10 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
 def test_deepevals_run_and_its_result_are_read_alike(tmp_path: Path) -> None:
     metric = {"name": "Correctness [GEval]", "score": 0.4, "reason": "Dose.", "evaluationModel": "gpt-4o"}
     lost = {"name": "Bias", "score": None, "error": "timeout"}
-    camel = {"name": "t", "input": "Q?", "actualOutput": "A.", "expectedOutput": "B.", "retrievalContext": ["n1", "n2"], "metricsData": [metric, lost]}  # fmt: skip
+    zero = {"name": "Tone", "score": 0, "error": "timeout"}
+    camel = {"name": "t", "input": "Q?", "actualOutput": "A.", "expectedOutput": "B.", "retrievalContext": ["n1", "n2"], "metricsData": [metric, lost, zero]}  # fmt: skip
     snake = {"name": "t", "input": "Q?", "actual_output": "A.", "expected_output": "B.", "retrieval_context": ["n1", "n2"],
-             "metrics_data": [{**{k: v for k, v in metric.items() if k != "evaluationModel"}, "evaluation_model": "gpt-4o"}, lost]}  # fmt: skip
+             "metrics_data": [{**{k: v for k, v in metric.items() if k != "evaluationModel"}, "evaluation_model": "gpt-4o"}, lost, zero]}  # fmt: skip
     empty = {"name": "t", "input": "Q?", "actualOutput": None, "metricsData": []}
 
     runs = [
@@ -115,7 +116,7 @@ def test_deepevals_run_and_its_result_are_read_alike(tmp_path: Path) -> None:
         (case,) = found.cases
         assert (case.id, case.output, case.reference, case.source) == ("t", "A.", "B.", ("n1", "n2"))
         assert rows(found.ratings) == [("t", "gpt-4o", "correctness_geval", 0.4)]
-        assert found.records.skipped["metrics that ended in an error"] == ["t: Bias"]
+        assert found.records.skipped["metrics that ended in an error"] == ["t: Bias", "t: Tone"]
     assert runs[0].records.skipped["test cases without an output"] == ["t#2"]
 
 
