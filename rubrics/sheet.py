@@ -172,7 +172,7 @@ def _check_scales_are_shared(sheet: Path, rows: Sequence[Mapping[str, str]], col
             ends = " and ".join(f"{who}'s go up to {most:g}" for who, most in highest.items())
             raise VenireError(
                 f"{sheet}: the scores of {name!r} seem to be on different scales: {ends}",
-                remedy=f"write all of them on one scale; if they are on one, give it, such as --scale {name!r}=0-100",
+                remedy="write all of them on one scale; if they are on one, write it behind the columns' names, as in Tone (0-100), or give --scale 0-100",
             )
 
 

@@ -82,12 +82,10 @@ def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str], sev
     """
     kinds = _kinds(cells, scored, several)
     candidates = _candidates({name: cells[name] for name in cells if name not in scored}, kinds)
-    by_place = []
-    if len(candidates) == 2 and _is_made_from(candidates, cells):
-        by_place, candidates = [candidates[0]], candidates[1:]
     of_kind = {kind: [c for c in kinds if kinds[c] == kind] for kind in ("source", "question", "reference")}
     roles: dict[str, TextRole] = dict.fromkeys((*of_kind["source"], *of_kind["question"][1:]), "source")
     roles |= {of_kind[role][0]: role for role in ("question", "reference") if of_kind[role]}  # type: ignore[misc]
+    by_place = []
     if len(candidates) == 1:
         judged, order = candidates[0], list(cells)
         for name, kind in kinds.items():
@@ -101,7 +99,7 @@ def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str], sev
                 continue  # Beside an `AI note`, a `doctor's note` may be what is hoped for, or another that could be judged.
             is_question = _asks(cells[name]) or (before and _REPLY.search(plain_name(judged)) is not None)
             roles[name] = "question" if is_question and "question" not in roles.values() else "source"
-            by_place += [name] if kind is None and name not in by_place else []
+            by_place += [name] if kind is None else []
     return Texts({**roles, **dict.fromkeys(candidates[:1], "output")}, candidates, tuple(by_place))
 
 
@@ -184,14 +182,6 @@ def _candidates(cells: Mapping[str, Sequence[str]], kinds: Mapping[str, _Kind | 
         return tuple(targets or kinds)
     short = sorted((name for name in cells if any(cells[name])), key=lambda name: -sum(map(len, cells[name])))
     return () if kinds else tuple(short[:1])
-
-
-def _is_made_from(texts: tuple[str, ...], cells: Mapping[str, Sequence[str]]) -> bool:
-    """Whether the second of two columns seems to be made from the first: twice as long or more, longer in each row, and named otherwise."""
-    before, after = ([len(text) for text in cells[name]] for name in texts)
-    names = [set(plain_name(name).split()) for name in texts]
-    is_longer = all(long > short for long, short in zip(before, after, strict=True) if long and short)
-    return not (names[0] & names[1]) and is_longer and sum(before) >= 2 * sum(after)
 
 
 def _may_be_about(column: str) -> bool:

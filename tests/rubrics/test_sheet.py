@@ -231,8 +231,7 @@ SHEETS = {
     "attributes nobody listed before first names": Sheet(rows("id|summary|Warmth Eva|Warmth Paul|Grit Eva|Grit Paul", "1|TEXT|1|2|3|4", "2|TEXT|2|3|4|5", "3|TEXT|5|1|2|3"), asks="Grit Paul"),
     "a legal text and the plain one": Sheet(rows("id|Legal text|Plain text|simple", *(f"{n}|What the lawyers had written down {n}.|TEXT|{n}" for n in (1, 2, 3))), 3, "simple", "rater-1", 3, "Legal text  source"),
     "a report and the patient's letter": Sheet(rows("id|Report|Letter to patient|simple", *(f"{n}|What the doctors had written down {n}.|TEXT|{n}" for n in (1, 2, 3))), 3, "simple", "rater-1", 3, "Report             source"),
-    "a text of twice the length before the judged one": Sheet(rows("id|Abstract|Post|accurate", *(f"{n}|What had been found out in {n} years of work by many people is told here at some length and then it goes on.|TEXT|{n}" for n in (1, 2, 3))), 3, "accurate", "rater-1", 3, "'Abstract' stands before the judged text and is taken as its source"),
-    "two unnamed texts of one length": Sheet(rows("id|Abstract|Post|accurate", *(f"{n}|What had been found out in {n} years of work.|TEXT|{n}" for n in (1, 2, 3))), asks="'Abstract' or 'Post'"),
+    "two texts without telling names, one much longer": Sheet(rows("id|Abstract|Post|accurate", *(f"{n}|What had been found out in {n} years of work by many people is told here at some length and then it goes on.|TEXT|{n}" for n in (1, 2, 3))), asks="'Abstract' or 'Post'"),
     "languages of one letter": Sheet(rows("id|language|summary|clear", "1|R|TEXT|4", "2|C|TEXT|3", "3|Python|TEXT|1"), 3, "clear", "rater-1", 3, "language  kept"),
     "ids of texts that recur": Sheet("Study,AI summary,accurate_r1,accurate_r2\n" + "".join(f"R00{n},{text},{n},{n}\n" for n, text in enumerate((A, B, A, C), 1)), 4, "accurate", "r1 r2", 8, "Study       id"),
     "short names of a translator": Sheet(rows("src|hyp|ref|score_r1|score_r2", *(f"What was written first {n}.|TEXT|What a person had written {n}.|{n}|{n}" for n in (1, 2, 3))), 3, "score", "r1 r2", 6, "ref     reference"),
@@ -575,6 +574,15 @@ def test_people_are_named_on_the_command_line_where_names_of_columns_do_not_tell
     assert {rating.rater for rating in ratings} == set(people)
     assert {rating.attribute for rating in ratings} == attributes
     assert len(ratings) == 6
+
+
+def test_people_who_used_parts_of_one_scale_are_read_where_it_is_given(tmp_path: Path) -> None:
+    lines = ("1|TEXT|4|80", "2|TEXT|3|55", "3|TEXT|2|20")
+    told = made(tmp_path, rows("id|summary|tone_vera|tone_tim", *lines), "--scale", "0-100")
+    assert sorted(each.value for each in read_ratings(told / "ratings.csv")) == [2, 3, 4, 20, 55, 80]
+    (tmp_path / "b").mkdir()
+    noted = made(tmp_path / "b", rows("id|summary|tone_vera (0-100)|tone_tim (0-100)", *lines))
+    assert len(list(read_ratings(noted / "ratings.csv"))) == 6
 
 
 def test_a_person_whom_no_column_names_and_a_column_of_nobody_are_refused(tmp_path: Path) -> None:
