@@ -272,7 +272,7 @@ def _sentence(arm: str, attribute: str, rows: pd.DataFrame) -> str:
         return sentence
     right_to_wrong, wrong_to_right = int(rows["right_to_wrong"].sum()), int(rows["wrong_to_right"].sum())
     return (
-        f"{sentence} Before deliberation they were worth {_votes(first_round['kish'])} independent votes, and the majority was right in {_share(first_round['majority'])} of cases. In deliberation {wrong_to_right} {'vote' if wrong_to_right == 1 else 'votes'} went from wrong "
+        f"{sentence} After the first round they were worth {_votes(first_round['kish'])} independent votes, and the majority was right in {_share(first_round['majority'])} of cases. In later rounds {wrong_to_right} {'vote' if wrong_to_right == 1 else 'votes'} went from wrong "
         f"to right and {right_to_wrong} from right to wrong."
     )
 

@@ -242,15 +242,16 @@ def _effect_row(
     scales = {name: scale for name, scale in scales.items() if objective.fits(scale)}
     mine = rated[rated["attribute"].isin(list(scales))]
     both, either = mine[["final", "blind"]].notna().all(axis=1), mine[["final", "blind"]].notna().any(axis=1)
+    without = "" if (heard["rule"] != "").any() else NOT_BLIND
     silence_counts = pd.Series(objective.needs_costs, mine.index)
     if objective.name == "credit":
         silence_counts |= ~mine["ordered"].astype(bool)
-    mine = mine[both | (either & silence_counts)]
+    # Where nobody was asked to vote blind, there is no silence that could count.
+    mine = mine[both | (either & silence_counts & (not without))]
     number = pd.factorize(clusters(mine["case"], groups))[0].astype(np.int64)
     votes = scored_votes(
         mine[["final", "blind"]].to_numpy(float), mine["truth"].to_numpy(float), mine["attribute"].tolist(), number, scales
     )  # fmt: skip
-    without = "" if (heard["rule"] != "").any() else NOT_BLIND
     found = _difference(votes, objective, without)
     values = votes.scores(votes.votes.T, objective) * objective.better if len(mine) else np.full(2, np.nan)
     case_costs = heard.drop_duplicates("case")[[*COSTS, *(f"blind_{name}" for name in COSTS)]].astype(float)

@@ -156,17 +156,20 @@ def test_a_verdict_left_open_on_a_scale_of_two_values_is_a_miss() -> None:
     assert found["jury"]["value"] == pytest.approx(-0.2)
 
 
-def test_nobody_who_voted_blind_is_said() -> None:
+@pytest.mark.parametrize("objective", ["credit", "mae"])
+@pytest.mark.parametrize(("attribute", "value"), [("quality", 3), ("safe", 1)])
+def test_nobody_who_voted_blind_is_said(attribute: str, value: int, objective: str) -> None:
     counts = pd.DataFrame(
-        [{"arm": "debate", "case": "c", "attribute": "quality", "final": 3, "blind": None, "rule": "", **COSTS, **dict.fromkeys(BLIND_COSTS, np.nan)}]
+        [{"arm": "debate", "case": f"c{number}", "attribute": attribute, "final": value, "blind": None, "rule": "", **COSTS, **dict.fromkeys(BLIND_COSTS, np.nan)} for number in range(20)]
     )  # fmt: skip
     votes = pd.DataFrame(columns=["arm", "case", "juror", "attribute", "first", "last"])
-    truth = pd.DataFrame([{"case": "c", "attribute": "quality", "value": 3}])
+    truth = pd.DataFrame([{"case": case, "attribute": attribute, "value": value} for case in counts["case"]])
     section = deliberation_section(
-        counts, votes, truth, QUESTIONS, {}, objective=OBJECTIVES["credit"], margin=0.02, unit="calls"
+        counts, votes, truth, QUESTIONS, {}, objective=OBJECTIVES[objective], margin=0.02, unit="calls"
     )
 
     assert section is not None
+    assert section.tables["effects"]["n"].tolist() == [0]
     assert section.sentences == ("debate: the effect of deliberation is unknown: no juror voted blind (before seeing the votes of other jurors), so there is no blind count to compare the verdicts with.",)  # fmt: skip
 
 
