@@ -471,7 +471,7 @@ def _is_of_raters(column: str, cells: Sequence[str], raters: Sequence[str]) -> b
 
 
 def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str], rated: bool) -> bool:
-    """Whether each text has a short name of its own, and no two the same; small numbers that may be scores name them only where they count up.
+    """Whether each text has a short name of its own, and no two the same; small numbers that may be scores name them only where they count up or none recurs.
 
     Where a column names the raters, rows that are counted are ratings."""
     named = [(cell, text) for cell, text in zip(cells, texts or cells, strict=True) if text]
@@ -487,7 +487,8 @@ def _names_texts(column: str, cells: Sequence[str], texts: Sequence[str], rated:
         )
         and (
             not is_scores(column, cells)
-            or (counted and (_is_running(cells) or not QUALITY.search(plain_name(column))))
+            or (counted and _is_running(cells))
+            or ((counted or len(names) == len(cells) > 5) and not QUALITY.search(plain_name(column)))
         )
     )
 

@@ -47,7 +47,7 @@ COUNTED = re.compile(
 )
 """Small numbers that nobody gave as a score."""
 MEASURED = re.compile(
-    r"\b(bleu|sacrebleu|rouge\w*|bert ?score|meteor|chrf|bleurt|comet|wer|cer|perplexity|cosine|logprobs?|probability|latency|cost|temperature|flesch|kincaid)\b"
+    r"\b(bleu|sacrebleu|rouge\w*|bert ?score|meteor|chrf|bleurt|comet|wer|cer|perplexity|cosine|logprobs?|probability|latency|cost|price|preis|prix|precio|preco|temperature|flesch|kincaid)\b"
 )
 """What a program measured."""
 AGGREGATE = re.compile(

@@ -209,8 +209,10 @@ def _describes_columns(line: Sequence[str], body: Sequence[Sequence[str]]) -> bo
 
 def _joined_header(names: Sequence[str], below: Sequence[str]) -> list[str]:
     joined, span = [], ""
+    # A workbook says how far each name goes, and has it in each of its cells.
+    spans_are_known = any(name and name == after for name, after in pairwise(names))
     for name, part in zip(names, below, strict=True):
-        span = name or span
+        span = name or ("" if spans_are_known else span)
         joined.append(f"{span}{_JOINT}{part}" if span and part else name or part)
     return joined
 

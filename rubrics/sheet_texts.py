@@ -35,7 +35,7 @@ _MADE = re.compile(
 )
 """Words in the name of a text that a system wrote."""
 _REWRITTEN = re.compile(
-    r"\b(letters? (to|for) (the )?patients?|patients? (letters?|versions?|leaflets?)|plain|lay|friendly|versions?|simplified|simpler|easy|rewritten|shortened|einfach\w*|leichte\w*|vereinfacht\w*|gekurzt\w*|simplifie\w*|vulgarise\w*|sencill\w|simplificad\w)\b"
+    r"\b((letters?|explanations?) (to|for) (the )?patients?|patients? (letters?|explanations?|versions?|leaflets?)|plain|lay|friendly|versions?|simplified|simpler|easy|rewritten|shortened|einfach\w*|leichte\w*|vereinfacht\w*|gekurzt\w*|simplifie\w*|vulgarise\w*|sencill\w|simplificad\w)\b"
 )
 """Words in the name of a text that was made from another."""
 _BY_SYSTEM = re.compile(rf"\b(by|from|von|par|por) (the |le |la |el |o |a )?{_MADE.pattern}")
@@ -141,7 +141,7 @@ def _kinds(
         }
     others = [name for name, kind in kinds.items() if kind != "comment"]
     unnamed = [name for name in others if kinds[name] is None]
-    is_told = any(kinds[name] in ("output", "either") for name in others)
+    is_output_told = any(kinds[name] == "output" for name in others)
     for name in [name for name, kind in kinds.items() if kind == "comment" and others]:
         if order.index(name) > first_score or not all(cells[name]):
             continue
@@ -149,9 +149,10 @@ def _kinds(
         is_one_each = len(set(zip(given, cells[name], strict=True))) == len(set(given))
         if several or (is_one_each and len(set(given)) < len(given)):
             kinds[name] = "output"
-        elif not is_told and (is_one_each or not unnamed):
+        elif not is_output_told and (is_one_each or not unnamed):
             kinds |= dict.fromkeys((others[-1], name), None)
     about = [name for name in others if _may_be_about(name)]
+    is_told = any(kinds[name] in ("output", "either") for name in others)
     if all(name in about for name in others if kinds[name] == "output"):
         places = [place for place, name in enumerate(others) if kinds[name] in (None, "either")]
         for name in about:
@@ -196,7 +197,7 @@ def text_kind(column: str) -> _Kind | None:
     whole = plain_name(column)
     head = _HEAD.split(plain_name(column.partition("(")[0]) or whole)[0]
     if _COMMENT.search(whole) and not (
-        _MADE.search(head) or _BY_SYSTEM.search(whole) or _USERS.search(whole)
+        _MADE.search(head) or _BY_SYSTEM.search(whole) or _USERS.search(whole) or _REWRITTEN.search(whole)
     ):
         return "comment"
     if _KNOWN_GOOD.search(whole):

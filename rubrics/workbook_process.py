@@ -56,7 +56,10 @@ def _visible_sheets(calamine: Any, book: Any) -> list[str]:
 
 
 def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
-    """The rows, with the value of a cell that is merged downwards in each of them; in a header, where others are merged sideways, it stays in one."""
+    """The rows, with the value of a cell that is merged downwards in each of them, and of two or more that are merged sideways, as in a header, in each column.
+
+    Of a cell that is merged downwards beside one merged sideways, the value stays in one.
+    """
     ranges = sheet.merged_cell_ranges or []
     # The rows begin with the sheet's first, the columns with the first that is not empty.
     empty = (sheet.start or (0, 0))[1]
@@ -67,6 +70,10 @@ def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
         if empty <= left == right and not any(first <= bottom and top <= last for first, last in sideways)
     }
     columns = {column for _, column in last_rows}
+    wide: dict[int, list[tuple[int, int]]] = {}
+    for (top, left), (bottom, right) in ranges:
+        if empty <= left < right and top == bottom:
+            wide.setdefault(top, []).append((left - empty, right - empty))
     merged: dict[int, tuple[int, Any]] = {}
     for row, cells in enumerate(sheet.iter_rows()):
         for column in columns:
@@ -74,6 +81,8 @@ def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
                 merged[column] = (last_rows[row, column], cells[column])
             elif column in merged and row <= merged[column][0]:
                 cells[column] = merged[column][1]
+        for left, right in wide.get(row, ()) if len(wide.get(row, ())) > 1 else ():
+            cells[left : right + 1] = [cells[left]] * (right + 1 - left)
         yield cells
 
 

@@ -17,6 +17,7 @@ from workbooks import text_rows, write_ods, write_workbook, write_xls, write_xls
 from venire import VenireError, load_cases
 from venire.rubrics.ratings import read_ratings
 from venire.rubrics.rows import read_rows
+from venire.rubrics.sheet_table import sheet_table
 from venire.rubrics.workbook import open_sheet
 
 TWO_SHEETS = (
@@ -82,6 +83,20 @@ def test_a_cell_that_is_merged_downwards_counts_in_each_of_its_rows(tmp_path: Pa
     # A header of two rows, of which one cell is merged sideways, has each of its cells once.
     header = text_rows(["id", "Ana", ""], ["", "clear", "short"], [1, 4, 5])
     assert merged(header, "A1:A2", "B1:C1")[:2] == [["id", "Ana", None], [None, "clear", "short"]]
+
+
+def test_cells_merged_sideways_side_by_side_name_their_columns_alone(tmp_path: Path) -> None:
+    lines = ["", "clear", "", "kind", "", ""], ["text", "Ana", "Ben", "Ana", "Ben", "read?"], ["Words.", 4, 5, 3, 2, "yes"]  # fmt: skip
+    merged = '<mergeCell ref="B1:C1"/><mergeCell ref="D1:E1"/>'
+    book = write_workbook(
+        tmp_path / "a.xlsx", f"{text_rows(*lines)}</sheetData><mergeCells>{merged}</mergeCells><sheetData>"
+    )
+    with open_sheet(book) as sheet:
+        grid = [(line, [str(cell or "") for cell in cells]) for line, cells in sheet.rows]
+
+    assert grid[0][1] == ["", "clear", "clear", "kind", "kind", ""]
+    ((_, row),) = sheet_table(grid).rows
+    assert list(row) == ["text", "clear - Ana", "clear - Ben", "kind - Ana", "kind - Ben", "read?"]
 
 
 def test_every_format_is_read(tmp_path: Path) -> None:
