@@ -12,6 +12,7 @@ import pytest
 from mixed_rubric import RUBRIC
 
 from venire import Case, VenireError
+from venire.evals.exchange.annotation_tasks import is_comment_name, rationale_of
 from venire.evals.exchange.import_format import Item, ToolRecords, add_score, free_id, read_objects
 from venire.evals.exchange.importing import (
     _attribute_names,
@@ -80,6 +81,17 @@ def test_odd_names_of_attributes_are_made_plain_and_never_those_of_another() -> 
     named, renamed = _attribute_names(given, None)
     assert len({rating.attribute for rating in named}) == 5
     assert set(renamed) == {"Clear text", "Tone"} and renamed["Tone"] == "tone_2"
+
+
+def test_a_question_is_a_comments_by_its_last_word_or_its_whole_name() -> None:
+    for name in ("accurate_rationale", "Clear-Comments", "NOTES", "Feedback", "why", "tone_WHY"):
+        assert is_comment_name(name), name
+    for name in ("accurate", "accurate_notes", "reasonable", "comment_count", "feedback_quality"):
+        assert not is_comment_name(name), name
+    comments = {"accurate_Reason": "own", "comments": "all", "tone-why": "of tone", "Notes": "more"}
+    assert rationale_of("accurate", comments, RUBRIC.names) == "own"
+    assert rationale_of("risk", comments, RUBRIC.names) == "all\nmore"
+    assert rationale_of("risk", {"tone_reason": "x"}, RUBRIC.names) is None
 
 
 def test_numbers_beside_words_are_said_where_no_rubric_converts_them() -> None:

@@ -96,6 +96,8 @@ def test_worked_examples_are_drawn_without_repeats_and_by_the_seed() -> None:
 
     drawn = [[each.judge.jury.shots.ids for each in alternatives if each.judge.jury.shots] for alternatives in made]  # fmt: skip
     assert drawn[0] == drawn[1] != drawn[2]
+    every: Any = SimpleNamespace(shots=SimpleNamespace(k=[5], draws=3), cases="c", ratings="r")
+    assert len(shot_alternatives(every, Path(), judge, pool, seed=1)) == 1, "all there are, in one order"
     sets = [frozenset(ids) for ids in drawn[0]]
     assert len(set(sets)) == len(sets) and {len(ids) for ids in drawn[0]} == {1, 3}
     assert sum(len(ids) == 1 for ids in drawn[0]) == 5

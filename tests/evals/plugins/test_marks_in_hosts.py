@@ -231,3 +231,8 @@ def test_promptfoo_counts_what_was_used_now(adapter: Any) -> None:
         assert (case.question, case.source) == ("Q?", ("N.",)) and "O." not in case.model_dump_json()
         wrong = promptfoo.get_assert("T.", {"vars": {}, "config": config})
         assert (wrong["pass"], wrong["score"]) == (False, 0) and "no variable 'q'" in wrong["reason"]
+        for other, refused in (({"jury": "k"}, True), ({"jury": "k", "prefix": "k."}, False), ({"require": ["risk<=3"]}, False), ({"jury": "k", "rubric": None}, True)):  # fmt: skip
+            beside = {"assert": [{"config": config}, {"type": "equals"}, {"config": {**config, **other}}]}
+            given = {"vars": {"q": "Q?", "notes": "N."}, "config": config, "test": beside}
+            told = promptfoo.get_assert("T.", given)
+            assert ("two juries of this test" in told["reason"]) is refused is ("error" in told["metadata"])

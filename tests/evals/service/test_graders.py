@@ -77,7 +77,8 @@ def test_a_reward_runs_from_worst_to_best_and_hung_is_none(
     answer = grader_answer(read_grader_run(graded(name)), judgement(**values))
 
     assert answer["reward"] == reward
-    assert answer["metadata"]["errors"]["other_error"] is (reward is None)
+    flagged = {flag for flag, value in answer["metadata"]["errors"].items() if value}
+    assert flagged == (set() if reward is not None else {"other_error", "unresponsive_reward_error"})
     assert answer["metadata"]["errors"].keys() == ERRORS.keys()
     assert answer["metadata"]["token_usage"] == 15 and answer["sub_rewards"]["tone"] is None
     assert answer["metadata"]["hung"] == {

@@ -281,6 +281,16 @@ def test_a_published_leaderboard_is_read_as_it_stands(tmp_path: Path) -> None:
     assert [*found.skipped] == ["Organization", "Size", "Mean win rate"] and found.differences == ()
 
 
+def test_a_long_table_may_call_the_system_a_model_and_a_wide_one_of_ones_own_may_have_a_mean(tmp_path: Path) -> None:  # fmt: skip
+    long = written(tmp_path, "Model,scenario,case,score,rank\na,one,1,0.5,2\na,one,2,0.7,2\nb,one,1,0.9,1\n")
+    table = load_scores(long)
+    assert table.means["one"].to_dict() == pytest.approx({"a": 0.6, "b": 0.9}) and table.left_out == {}
+    own = load_scores(written(tmp_path, "system,one,Mean\na,0.5,0.7\n", "own.csv"))
+    assert [*own.means.columns] == ["one", "Mean"] and own.left_out == {}
+    theirs = load_scores(written(tmp_path, "Model,one,Mean\na,0.5,0.7\n", "theirs.csv"))
+    assert [*theirs.means.columns] == ["one"] and [*theirs.left_out] == ["Mean"]
+
+
 def world(tmp_path: Path, ahead: float, seed: int = 0, systems: str = "ab") -> Board:
     """Three scenarios of 60 cases on which the first system is right more often, by so much; the others are alike."""
     rng = np.random.default_rng(seed)

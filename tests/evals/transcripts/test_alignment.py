@@ -396,6 +396,11 @@ def test_cases_have_what_was_said_and_heard_and_the_turns_before(tmp_path: Path)
     assert third["source"].splitlines() == ["Patient: No, none.", "Doctor: Any allergies?", "Patient: Penicillin."]  # fmt: skip
     assert [row["id"] for row in alignment_cases(alignment, differing=True)] == ["call-1"]
     assert third["reference"] == "Bye."
+    # Of utterances that belong together, the turns are those before the first.
+    joined = alignment_cases(alignment.model_copy(update={"groups": (group([0, 1], [0]),)}))
+    assert [(row["id"], row["reference"], row.get("source", "").count("\n")) for row in joined] == [("call-0+1", "No, none. Penicillin.", 0), ("call-2", "Bye.", 2)]  # fmt: skip
+    unplaced = alignment_cases(alignment.model_copy(update={"groups": (group([1, 2], [1]),), "places": (), "turns": ()}))  # fmt: skip
+    assert unplaced[-1]["source"] == "Patient: No, none."
 
     write_alignment(tmp_path / "a.json", alignment)
     assert read_alignment(tmp_path / "a.json") == alignment

@@ -69,6 +69,9 @@ def test_srt_and_vtt(tmp_path: Path) -> None:
     assert read(tmp_path, "t.srt", srt) == [("", 1.5, 2.0, "Hello there"), ("", 3.0, 4.0, "")]
     vtt = "WEBVTT\n\n00:01.000 --> 00:02.250 align:start\n<v Dr Ann>Any pain?</v>\n"
     assert read(tmp_path, "t.vtt", vtt) == [("Dr Ann", 1.0, 2.25, "Any pain?")]
+    indented = "WEBVTT\n\nq7 \n00:01.000 --> 00:02.000\n  <v.loud Ann > Any</v>\n  <b>pain?</b> \n\n00:02.000 --> 00:03.000\na < b\n"
+    assert read(tmp_path, "i.vtt", indented) == [("Ann", 1.0, 2.0, "Any pain?"), ("", 2.0, 3.0, "a < b")]
+    assert [each.id for each in read_talk(tmp_path / "i.vtt").utterances] == ["q7", ""]
 
 
 @pytest.mark.parametrize(
