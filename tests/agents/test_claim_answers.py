@@ -162,11 +162,14 @@ class Gateway:
         self.answer = answer
         self.prompts: list[Any] = []
 
-    async def fill(self, prompt: Any, shape: Any, **_: Any) -> Any:
+    async def fill(self, prompt: Any, shape: Any, *, check: Any = None) -> Any:
         self.prompts.append(prompt)
         if isinstance(self.answer, Exception):
             raise self.answer
-        return Filled(shape.model_validate(self.answer), Receipt(calls=("k",)))
+        filled = shape.model_validate(self.answer)
+        if check is not None and (problem := check(filled)):
+            raise FillFailed(ModelFailure("unparsable", problem), Receipt(calls=("k",)))
+        return Filled(filled, Receipt(calls=("k",)))
 
 
 def presiding(answer: Any) -> tuple[Orchestrator, Gateway]:
@@ -330,6 +333,9 @@ def test_claims_are_listed_in_one_call_and_a_failure_says_why(rubric: Rubric) ->
     ):
         none = asyncio.run(extract_claims(seated(failure)[0], told, output))
         assert (none.claims, none.failed, none.spent.calls) == ((), reason, calls) and none.detail
+    wordless, _ = seated({"claims": [{"text": "...", "quote": "Fever came.", "central": True}]})
+    none = asyncio.run(extract_claims(wordless, told, output))
+    assert (none.claims, none.failed, none.spent.calls) == ((), "unparsable", ("k",))
     narrow, unasked = seated({}, Window(30, 10))
     none = asyncio.run(extract_claims(narrow, told, output))
     assert (none.claims, none.failed, unasked.prompts) == ((), "too_long", [])

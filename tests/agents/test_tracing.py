@@ -235,7 +235,7 @@ def test_a_process_that_was_given_a_tracer_provider_is_traced() -> None:
     code = (
         "from opentelemetry import trace; from opentelemetry.sdk.trace import TracerProvider;"
         "trace.set_tracer_provider(TracerProvider());"
-        "from venire.agents.tracing import current_tracing; print(current_tracing() is not None)"
+        "from venire.agents.providers import Providers; print(Providers().tracing is not None)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 

@@ -646,6 +646,7 @@ def test_a_row_that_was_pasted_twice_is_named_and_counted_once(tmp_path: Path) -
     read, columns = read_sheet(tmp_path / "sheet.csv", say=notes.append)
 
     assert "line 8 repeats line 7 and is counted once" in notes
+    assert not any("one rater each" in note for note in notes)
     assert len(sheet_ratings(read, columns)) == 6
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from venire.web import figures
 from venire.web.figures import KeptFigure
+from venire.web.server import Inspector
 
 
 def test_figures_are_computed_anew_where_all_that_is_recorded_is_read_and_some_of_it_is_new(
@@ -44,3 +45,26 @@ def test_figures_are_computed_anew_where_all_that_is_recorded_is_read_and_some_o
     with pytest.raises(StopIteration):
         figures.keep_up(questions)
     assert computed == [(1, "run"), (3, "run")]
+
+
+@pytest.mark.parametrize(
+    ("ended", "told_of", "words"),
+    [
+        (None, 5, None),
+        (None, 4, "More cases have been judged"),
+        (None, 0, "is being computed"),
+        (1, 0, "venire winrate RUN says why"),
+        (0, 5, "venire winrate RUN says why"),
+    ],
+)
+def test_a_page_says_why_figures_are_not_there_or_not_of_every_case(
+    ended: int | None, told_of: int, words: str | None
+) -> None:
+    worker = object.__new__(figures.FiguresWorker)
+    worker._process = SimpleNamespace(poll=lambda: ended)  # type: ignore[assignment]
+    page: Any = SimpleNamespace(_figures_worker=worker, index=SimpleNamespace(read_to=SimpleNamespace(scored=5)))  # fmt: skip
+    told = Inspector._figures_note(page, told_of, "The comparison", "venire winrate RUN")
+
+    assert told is None if words is None else words in str(told)
+    page._figures_worker = None
+    assert (Inspector._figures_note(page, 5, "It", "venire winrate RUN") is None) and worker.failed is (ended is not None)  # fmt: skip

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from planted_run import RUBRIC
 from written_transcripts import cast, transcript_of
 
 from venire.agents.cost import Cost
@@ -635,6 +636,28 @@ def test_a_vote_is_bare_where_no_quote_was_found(found: tuple[bool, ...], kind: 
     place = SimpleNamespace(step=step, juror="a", x=0.0, y=0.0)
 
     assert f'class="{kind}"' in str(drawn._dot("accurate", place))  # type: ignore[arg-type]
+
+
+def test_lanes_have_each_vote_under_its_round_at_its_score_and_what_it_had_read() -> None:
+    heard = transcript_of(
+        [cast("a", {"accurate": 1}), cast("b", {"accurate": 5})],
+        [cast("a", {"accurate": 4}, round=2, purpose="revision", saw=("1/b", "1/a")), cast("b", {"accurate": 5}, round=2, purpose="revision", saw=("1/a",))],
+    )  # fmt: skip
+    verdict: Any = SimpleNamespace(transcript=heard, outcomes={"accurate": outcome(4.5)})
+    drawn = str(Lanes(verdict, RUBRIC).drawing("accurate"))
+    heads = dict(re.findall(r'<text class="column" x="([\d.]+)"[^>]*>([^<]+)', drawn))
+    dots = re.findall(r'<title>(\w), (round \d), accurate (\d),.*?</title><circle class="halo" cx="([\d.]+)" cy="([\d.]+)"', drawn)  # fmt: skip
+    lanes = [float(top) for top in re.findall(r'class="lane" x="\d+" y="(\d+)"', drawn)]
+
+    assert list(heads.values()) == ["round 1", "round 2", "verdict"]
+    assert [dot[:3] for dot in dots] == [("a", "round 1", "1"), ("a", "round 2", "4"), ("b", "round 1", "5"), ("b", "round 2", "5")]  # fmt: skip
+    assert all(heads[x] == round for _, round, _, x, _ in dots)
+    low, middle, high, again = (float(dot[4]) - lanes["ab".index(dot[0])] for dot in dots)
+    assert high == again < middle < low and middle - high == (low - high) / 4, "5 stands above, and 4 a step of four below it"  # fmt: skip
+    assert re.findall(r'<path class="([\w ]+)".*?<title>([^<]+)', drawn) == [("seen drawn", "a had read b, and moved that way"), ("seen", "b had read a")]  # fmt: skip
+    assert re.findall(r'class="(change[^"]*)"', drawn) == ["change moved", "change"]
+    assert re.findall(r'class="final"[^>]*>([^<]+)', drawn) == ["4.5"]
+    assert "2 jurors over 2 rounds, verdict 4.5" in drawn
 
 
 def test_a_scenarios_cases_are_paged_the_worst_of_a_system_first_and_unscored_ones_last() -> None:

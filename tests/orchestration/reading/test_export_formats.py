@@ -8,6 +8,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -20,6 +21,7 @@ from venire import Case, Rubric, Store, VenireError
 from venire.agents.cost import Receipt
 from venire.agents.desk import Desk
 from venire.orchestration.deliberate import recount
+from venire.orchestration.reading import table_formats
 from venire.orchestration.reading.export import (
     GROUP,
     case_json,
@@ -28,6 +30,7 @@ from venire.orchestration.reading.export import (
     sealed_note,
     verdicts,
 )
+from venire.orchestration.reading.table_formats import _row
 from venire.orchestration.reading.terminal import export_run
 from venire.orchestration.record.private_files import write_atomically
 from venire.orchestration.transcript import Stop
@@ -59,7 +62,9 @@ def test_only_the_cases_that_were_picked_are_written_in_their_order(name: str, t
     assert "persuaded" not in text and 0 < text.index("premature") < text.index("calm")
 
 
-def test_a_table_has_what_was_reached_what_was_not_and_what_follows(tmp_path: Path, rubric: Rubric) -> None:
+def test_a_table_has_what_was_reached_what_was_not_and_what_follows(
+    tmp_path: Path, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scored = rubric.model_copy(
         update={"composites": {"whole": dict.fromkeys(rubric.names, 1 / len(rubric.names))}}
     )
@@ -78,6 +83,29 @@ def test_a_table_has_what_was_reached_what_was_not_and_what_follows(tmp_path: Pa
     ]
     out = io.StringIO()
     assert export_run(run, "csv", None, out, "mean", case="c2") == 1 and ",mean," in out.getvalue()
+
+    tables: list[tuple[str, list[dict[str, Any]]]] = []
+
+    def table_bytes(rows: list[dict[str, Any]], columns: dict[str, str], kind: str) -> bytes:
+        tables.append((kind, [{name: row.get(name) for name in columns} for row in rows]))
+        return b"table"
+
+    monkeypatch.setattr(table_formats, "table_bytes", table_bytes)
+    for kind in ("parquet", "arrow"):
+        binary = io.TextIOWrapper(io.BytesIO())
+        assert export_run(run, kind, None, binary, None) == 2 and binary.buffer.getvalue() == b"table"  # type: ignore[attr-defined]
+    (one, found), (other, same) = tables
+    assert (one, other) == ("parquet", "arrow") and found == same
+    # What a text table leaves empty is missing here, and never a number.
+    told = [tuple(row[name] for name in ("case", "attribute", "status", "answer", "value", "support", "spread", "votes")) for row in found]  # fmt: skip
+    assert told == [
+        *(("c1", name, "reached", "3.5", 3.5, 0.0, 3.0, 2) for name in names),
+        ("c1", "whole", "derived", "3.5", 3.5, None, None, None),
+        ("c2", names[0], "reached", "4", 4.0, 1.0, 0.0, 1),
+        *(("c2", name, "hung", None, None, None, None, 0) for name in names[1:]),
+    ]
+    assert {(row["arm"], row["protocol"], row["stop"]) for row in found} == {("panel", "panel", "complete")}
+    assert _row({**found[0], "value": "mild"}, "panel").items() >= {"answer": "mild", "value": None}.items()
 
 
 def test_a_format_of_another_package_gets_the_deliberations_that_were_asked_for(tmp_path: Path) -> None:

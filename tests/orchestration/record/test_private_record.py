@@ -16,6 +16,7 @@ from command_line import venire
 from openai_server import ProviderServer, jury_of
 from run_files import write_run
 
+from venire.orchestration.record.private_files import open_private
 from venire.orchestration.record.sqlite import FILE
 
 COMMAND = ("run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out")
@@ -46,6 +47,14 @@ def test_a_run_and_what_is_written_from_it_is_its_owners_only(finished: Path) ->
         assert {path.name: mode(path) for path in files} == {path.name: 0o600 for path in files}
     assert f"{FILE}-wal" in beside
     assert mode(finished / "out") == 0o700
+
+
+def test_a_file_is_written_anew_in_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("longer than what follows")
+    with open_private(tmp_path / "f") as handle:
+        handle.write("é\n\r\n")
+        assert handle.encoding == "utf-8"
+    assert (tmp_path / "f").read_bytes() == b"\xc3\xa9\n\r\n"
 
 
 def test_a_run_that_was_opened_to_others_stays_open(finished: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from venire.agents.cost import Receipt
 from venire.agents.juror import Turn
 from venire.agents.orchestrator import Dispute
 from venire.orchestration.record import Arm
-from venire.orchestration.replay.controls import ControlledArm, exposures, hear_controls
+from venire.orchestration.replay.controls import ControlledArm, controlled_arms, exposures, hear_controls
 from venire.orchestration.transcript import Controlled, Ledger
 from venire.rubrics.ballot import Abstention
 
@@ -95,7 +95,8 @@ def controls(transcript: Transcript, draws: int, who: bool) -> tuple[list[Contro
     jury = jury_of("a", "b", "c")
     jurors = {name: Asked(name) for name in jury.seat_names}
     bench = SimpleNamespace(jurors=jurors, new_transcript=lambda _: transcript_of(seats=jury.seat_names))
-    court: Any = SimpleNamespace(bench=lambda *_, **__: bench)
+    # Nobody presides over controls: an orchestrator's model need not be there.
+    court: Any = SimpleNamespace(bench=lambda jury, case, *, orchestrated: None if orchestrated else bench)
     each = ControlledArm.of(Arm(1, "j", RUBRIC, jury, {}), draws, who)
     made = asyncio.run(hear_controls(planted_case("x"), each, transcript, court))
     assert made.stop is not None and made.stop.reason == "complete"
@@ -141,6 +142,20 @@ def test_who_was_read_is_left_out_in_turn_and_shown_alone_in_turn() -> None:
     }  # fmt: skip
     (asked,) = {tuple(q.text for q in call["questions"]) for call in jurors["a"].calls[3:]}
     assert asked == ("D. Q?",)
+    assert [(call["own"]["accurate"].value, call["round"]) for call in jurors["a"].calls] == [(5, 2)] * 7
+
+
+def test_only_arms_in_which_anybody_revised_are_controlled() -> None:
+    still = transcript_of([cast("a", {"accurate": 5}), cast("b", {"accurate": 2})])
+    moved, quiet = (Arm(n, name, RUBRIC, jury_of("a", "b", "c"), {}) for n, name in enumerate(("moved", "quiet"), 1))  # fmt: skip
+    records = {"moved": [still, revised()], "quiet": [still]}
+    store = SimpleNamespace(name="run", transcripts=lambda arm: iter(records[arm.name]))
+    parent: Any = SimpleNamespace(store=store, arms=[SimpleNamespace(arm=arm) for arm in (moved, quiet, moved)])  # fmt: skip
+
+    assert [(each.arm.name, each.draws, each.who) for each in controlled_arms(parent, 2, True)] == [("moved", 2, True)]  # fmt: skip
+    parent.arms = parent.arms[1:2]
+    with pytest.raises(VenireError, match="nothing to control"):
+        controlled_arms(parent, 1, False)
 
 
 def test_under_delphi_no_name_is_shown_and_the_statistics_are_of_those_shown() -> None:
