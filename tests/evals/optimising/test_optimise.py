@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from command_line import venire
 from openai_server import Call, ProviderServer, Refusal
 from teachable_server import PHRASE, heard_cases, teachable, write_file, write_world
 
+from venire import Store
 from venire.evals.optimising.optimisation import Optimised, optimise, write_result
 from venire.evals.optimising.plan import plan_optimisation
 from venire.personas.persona import load_persona
@@ -199,6 +201,24 @@ def test_worked_examples_are_drawn_from_training_cases_alone(tmp_path: Path) -> 
     assert shown and shown <= train
     assert found.returned == found.first, "examples do not help this judge"
     assert found.gain is not None and not found.shown
+
+
+def test_a_redacted_record_and_a_jury_that_cannot_be_heard_are_refused_before_a_case_is(tmp_path: Path) -> None:  # fmt: skip
+    write_world(tmp_path)
+    Store.create(tmp_path / "out", redact=True).release()
+    with ProviderServer(teachable()) as server:
+        path = write_file(tmp_path / "opt.yaml", server.url)
+        plan = plan_optimisation(path)
+        (tmp_path / "out" / "optimisation.json").write_text(json.dumps({"identity": plan.identity, "test_read": False}))  # fmt: skip
+        for _ in range(2):
+            with pytest.raises(VenireError, match="redacted run cannot be optimised"):
+                optimise(plan, tmp_path / "out", lambda line: None)
+        Store.create(tmp_path / "out").release()
+        stern = plan.judge.jury.model_copy(update={"stance": "Ask."})
+        unheard = replace(plan, judge=replace(plan.judge, jury=stern))
+        with pytest.raises(VenireError, match="`stance` has no effect"):
+            optimise(unheard, tmp_path / "other", lambda line: None)
+        assert not [call for call in server.calls if heard_cases(call)] and not (tmp_path / "other").exists()
 
 
 def test_what_cannot_be_optimised_is_refused_in_two_lines(tmp_path: Path) -> None:

@@ -109,6 +109,11 @@ def test_the_power_of_a_contrast_is_that_of_its_standard_error() -> None:
     assert row["detectable"] == pytest.approx((1.959964 + 0.841621) * 0.05, rel=1e-5) == pytest.approx(detectable(row["sd"], 25))  # fmt: skip
     assert row["cases_for_0.02"] == math.ceil(((1.959964 + 0.841621) * 0.25 / 0.02) ** 2) == cases_for(0.02, 0.25)  # fmt: skip
     assert math.isnan(none["detectable"])
+    assert (
+        math.isnan(detectable(0.25, 0))
+        and math.isnan(detectable(0.0, 9))
+        and cases_for(0.0, 0.25) == math.inf
+    )
 
 
 def jury(protocol: str, seats: int = 3, **more: Any) -> Jury:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,25 @@ from venire.evals.agreement.against_people import icc3k_cells
 from venire.evals.audits.detection import detection_section, outside_label
 from venire.evals.comparison.effects import strata_sentences
 from venire.evals.comparison.evaluators import evaluators_section
+from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.score_tables import SECOND, Marks
 from venire.evals.statistics.classical_tests import chi_square_p, welch_p
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.icc import icc
 from venire.evals.statistics.matrix import matrix
 from venire.evals.statistics.mixed import collinear
-from venire.evals.studies.design_sections import PERSON, corpus_section, cost_section
+from venire.evals.studies.design_sections import (
+    NOTHING,
+    PERSON,
+    _detection,
+    _effects,
+    _tasks,
+    agreement_section,
+    corpus_section,
+    cost_section,
+)
 from venire.evals.studies.plan import Plan, plan_study
 from venire.evals.studies.schema import PeopleSettings
 from venire.evals.studies.study import StudyCannotRun
@@ -273,6 +285,59 @@ def test_a_persons_time_and_pay_stand_beside_the_arms() -> None:
     assert np.isnan(table.loc["recorded", "seconds"])
     missing = cost_section(costs, {}, PeopleSettings())
     assert "minutes" in missing.notes[0] and "wage" in missing.notes[0]
+
+
+def compared(**icc3k: float) -> Any:
+    """A comparison of arms on one attribute and overall, whose ICC(3,k) is known or not."""
+    cells = [(arm, name) for arm in icc3k for name in (OVERALL, "risk")]
+    agreed = [{"arm": arm, "attribute": name, "icc3k": icc3k[arm], "low": icc3k[arm] - 0.1, "high": icc3k[arm] + 0.1, "note": "too few" if np.isnan(icc3k[arm]) else ""} for arm, name in cells]  # fmt: skip
+    ranks = [{"arm": arm, "attribute": name, "median": -1.0, "q1": -2.0, "q3": 0.0, "p": 0.04, "note": ""} for arm, name in cells]  # fmt: skip
+    found = {arm: {name: {"alpha_ordinal": Estimate(0.5, 0.4, 0.6, 9, "x"), "ac2": Estimate(0.7, 0.6, 0.8, 9, "x")} for name in (OVERALL, "risk")} for arm in icc3k}  # fmt: skip
+    return SimpleNamespace(icc3k=pd.DataFrame(agreed), signed_ranks=pd.DataFrame(ranks), agreement=found, kinds=dict.fromkeys(icc3k, "jury"))  # fmt: skip
+
+
+def test_an_arm_whose_agreement_is_undefined_is_noted_and_every_other_is_told() -> None:
+    section = agreement_section(compared(one=0.8, two=np.nan), "agreement", "Agreement")
+    (said,) = section.sentences
+    assert said.startswith("one against people: ICC(3,k) 0.800 (95% interval 0.700 to 0.900), median difference (arm minus people) -1 (quartiles -2, 0)")  # fmt: skip
+    assert section.notes == ("two: ICC(3,k) is undefined (ICC: too few)",)
+    assert [*section.tables["overall"]["arm"]] == ["one", "two"] == [*section.tables["attributes"]["arm"]]
+    row = section.tables["attributes"].iloc[0]
+    assert (row["alpha"], row["alpha_low"], row["ac2"], row["ac2_high"], row["wilcoxon_p"]) == (0.5, 0.4, 0.7, 0.8, 0.04)  # fmt: skip
+    assert agreement_section(compared(two=np.nan), "agreement", "x").sentences == (NOTHING,)
+
+
+def test_other_tasks_are_told_beside_this_study_for_the_arms_that_they_share() -> None:
+    section = _tasks(compared(one=0.8, here=0.7), {"ward": compared(one=0.6), "clinic": compared(one=np.nan)})
+    assert [*zip(section.tables["table"]["task"], section.tables["table"]["arm"], section.tables["table"]["icc3k"].fillna(0), strict=True)] == [("this study", "one", 0.8), ("ward", "one", 0.6), ("clinic", "one", 0.0)]  # fmt: skip
+    assert [each.split(":")[:2] for each in section.sentences] == [["ward", " one against people"], ["clinic", f" {NOTHING}".split(":")[0]]]  # fmt: skip
+    assert section.notes == ("clinic: one: ICC(3,k) is undefined (ICC: too few)",)
+    alone = _tasks(compared(one=0.8), {})
+    assert not alone.tables and "no other task" in alone.sentences[0]
+    unlabelled = _detection(SimpleNamespace(design=SimpleNamespace(label=None)))  # type: ignore[arg-type]
+    assert not unlabelled.tables and "No label is named" in unlabelled.sentences[0]
+
+
+def test_what_moves_a_difference_is_a_level_or_a_standard_deviation_of_a_number() -> None:
+    def term(arm: str, name: str, value: float, p: float, note: str = "") -> dict[str, Any]:
+        return {"arm": arm, "term": name, "value": value, "low": value - 0.1, "high": value + 0.1, "p": p, "note": note}  # fmt: skip
+
+    rows = [term("one", "intercept", 9.0, 0.001), term("one", "specialty: surgery", 0.4, 0.01), term("one", "source_length", -0.3, 0.02), term("one", "age", 0.5, 0.6), term("one", "SD of group", 0.25, 0.001), term("two", "age", np.nan, np.nan, "collinear"), term("three", "age", 0.5, 0.01, "it did not converge")]  # fmt: skip
+    told = _effects(SimpleNamespace(effects=pd.DataFrame(rows), notes=("mixed model: a", "other"))).sentences  # type: ignore[arg-type]
+    assert [each.partition(" by ")[0].partition(" (")[0] for each in told] == [
+        "one: specialty: surgery changes the difference 'arm minus person'",
+        "one: an increase of one standard deviation in source length changes the difference 'arm minus person'",
+        "one: the difference 'arm minus person' varies between groups of cases, with an SD of 0.25 points.",
+        "two: the mixed model could not be fitted",
+        "three: the mixed model could not be fitted",
+    ]
+    assert "+0.40 points" in told[0] and "-0.30 points" in told[1]
+    still = _effects(SimpleNamespace(effects=pd.DataFrame(rows[3:5]), notes=()))  # type: ignore[arg-type]
+    assert still.sentences[0].startswith("No predictor is shown") and len(still.sentences) == 2
+    unfit = _effects(SimpleNamespace(effects=pd.DataFrame(rows[5:]), notes=()))  # type: ignore[arg-type]
+    assert len(unfit.sentences) == 2 and not any("No predictor" in each for each in unfit.sentences)
+    none = _effects(SimpleNamespace(effects=pd.DataFrame(), notes=("mixed model: few", "other")))  # type: ignore[arg-type]
+    assert none.sentences == ("mixed model: few",)
 
 
 def test_low_scores_that_find_every_wrong_case_first_save_the_rest_of_the_work() -> None:

@@ -386,6 +386,19 @@ def test_a_difference_is_the_paired_t_and_on_the_macro_average_welchs() -> None:
     assert macro.p_holm == macro.estimate.p
 
 
+def test_a_macro_difference_has_an_interval_where_cases_of_a_scenario_differ_and_no_scenario_has_one_case() -> None:  # fmt: skip
+    apart, alike = pd.DataFrame({"a": [0.9, 0.5, 0.4], "b": [0.2, 0.3, 0.1]}), pd.DataFrame({"a": [0.75, 0.5], "b": [0.5, 0.25]})  # fmt: skip
+    (macro, *_) = system_differences({"one": apart, "two": alike}, whole=True)
+    theirs = ttest_1samp(apart["a"] - apart["b"], 0)
+    # Half of the one scenario's error, on its degrees of freedom; the other has none.
+    half = (theirs.confidence_interval().high - theirs.confidence_interval().low) / 4
+    assert macro.estimate.high - macro.estimate.value == pytest.approx(half)
+    for cases in ({"one": alike, "two": alike}, {"one": apart, "two": alike[:1]}):
+        macro, *_ = system_differences(cases, whole=True)
+        assert math.isnan(macro.estimate.low) and math.isnan(macro.estimate.p) and macro.ahead is None
+        assert "differ in too few cases" in macro.estimate.note
+
+
 def test_the_leader_is_ahead_of_every_other_and_not_of_some() -> None:
     def ahead(*pairs: tuple[str, str, float, float]) -> str | None:
         found = [SystemDifference(MACRO, first, second, Estimate(value, value, value, 9, "t"), p) for first, second, value, p in pairs]  # fmt: skip
