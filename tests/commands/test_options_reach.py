@@ -32,10 +32,10 @@ from venire.commands.options import (
     say,
 )
 from venire.commands.replaying import _report
-from venire.commands.running import cluster_of
 from venire.evals.audits import Severity
 from venire.evals.claims.threshold import Costs
 from venire.evals.statistics.draws import Draws
+from venire.orchestration.executors import Cluster
 from venire.orchestration.reading.status import UnreachedModel
 from venire.orchestration.replay.change import Change, SeatChange
 from venire.orchestration.runner import RunResult
@@ -113,7 +113,7 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
     ("suite table s.csv --columns c --ties wins --seed 6 --resamples 9", "venire.evals.suites.board.board",
      {"table": "scores s.csv c", "ties": "wins", "draws": Draws(6, 9)}),
     (f"suite run s.yaml -o out --data d --model m --base-url u --executor ray --workers 2 --ray-address r {PACE}", "venire.evals.suites.suite_run.run_suite",
-     {"suite": "suite s.yaml d", "session": {**PACED, "folder": Path("out"), "model": "m", "base_url": "u", "executor": "ray", "cluster": cluster_of("ray", "r", 2)}}),
+     {"suite": "suite s.yaml d", "session": {**PACED, "folder": Path("out"), "model": "m", "base_url": "u", "executor": "ray", "cluster": Cluster("r", 2)}}),
     ("suite plan s.yaml -o out --data d --model m --base-url u", "venire.evals.suites.suite_plan.plan_suite",
      {"suite": "suite s.yaml d", "session": {"folder": Path("out"), "model": "m", "base_url": "u"}}),
     ("suite report s.yaml -o out --ties strict --seed 6 --resamples 9", "venire.evals.suites.suite_results.suite_results",
@@ -129,7 +129,6 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
      {"costs": Costs(1, 5), "fixed": 0.5, "number": 10, "draws": Draws()}),
     (f"study run 004.yaml -o out {PACE}", "venire.evals.studies.study_run.run_plan", {"session": {**PACED, "folder": Path("out"), "batch": None}}),
     (f"study 004.yaml -o out {PACE}", "venire.evals.studies.study_run.run_plan", {"session": {**PACED, "folder": Path("out")}}),
-    ("study report 004.yaml --resamples 9", "venire.evals.studies.findings.findings_at", {"resamples": 9}),
     ("plant c.jsonl -o out --faults 'number, order' --seed 6 --split train=0.8,test=0.2", "venire.evals.training.planting.planted_cases",
      {"cases": ["case c.jsonl"], "kinds": ("number", "order"), "seed": 6, "shares": {"train": 0.8, "test": 0.2}}),
     ("train t.yaml -o out", "venire.evals.training.training_run.train_judge", {"file": "train t.yaml", "folder": Path("out")}),
@@ -265,6 +264,7 @@ def test_a_run_judges_the_cases_with_the_juries_and_prices_that_are_named(tmp_pa
             "--pairs and --by-turn cannot be used together",
         ),
         ("run c --rubric clinical-note --jury single -o o --workers 2", "work only with --executor ray"),
+        ("run c --rubric clinical-note --jury single -o o --ray-address r", "work only with --executor ray"),
         ("merge a -o b", "two runs or more"),
         ("compare run", "either --human or --against"),
         ("compare run --human h --against b", "either --human or --against"),
@@ -465,6 +465,84 @@ def test_what_a_run_shows_and_exits_with_goes_by_how_it_ended(
         assert junit == (Path("j.xml") if "--junit" in options else None)
     assert ("venire show o" in ended.output) is (not calls)
     assert len(made.of("unreached_at")) == (result.limit is None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "unreached", "code"), [(None, (), 0), (None, (DOWN,), 4), ("max_usd", (), 3), ("SIGINT", (DOWN,), 130)]
+)  # fmt: skip
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_study_is_reported_once_it_is_whole_and_exits_with_how_it_ended(
+    monkeypatch: pytest.MonkeyPatch, limit: str | None, unreached: Any, code: int, as_json: bool, whole: bool
+) -> None:
+    made, shown = Calls(), list[dict[str, Any]]()
+    ended_so = SimpleNamespace(folder=Path("out"), limit=limit, unreached=unreached, json=lambda: {"ran": 1})
+    written = SimpleNamespace(document={"j": 1}, page="p.html", scores={"a": 0.5}, show=lambda to, **how: shown.append(how))  # fmt: skip
+    made.stub(
+        monkeypatch,
+        evals__studies__plan__plan_study="plan",
+        evals__studies__study_plan__show_plan=None,
+        evals__studies__study_run__run_plan=ended_so,
+        evals__studies__findings__plan_findings="found",
+        evals__studies__findings__findings_at="found",
+        evals__studies__study_report__write_study_report=written,
+    )
+    words = f"study {'' if whole else 'run '}004.yaml -o out {'--json' if as_json else ''} {'--full --resamples 9' if whole else ''}"
+    ended = CliRunner().invoke(app, shlex.split(words))
+
+    assert ended.exit_code == code, (ended.exception, ended.output)
+    reported = whole and limit is None
+    assert made.of("plan_findings") == ([(("plan", Path("out")), {"resamples": 9})] if reported else [])
+    assert [args for args, _ in made.of("write_study_report")] == ([("found",)] if reported else [])
+    assert shown == ([{"full": True}] if reported and not as_json else [])
+    printed = ({"j": 1} if reported else None) if whole else {"ran": 1}
+    assert (json.loads(ended.stdout) if ended.stdout else None) == (printed if as_json else None)
+    assert len(made.of("show_plan")) == whole
+    for bound, missed in ((0.5, 0), (0.6, 1)):
+        report = f"study report 004.yaml -o d --require 'a>={bound}'"
+        assert CliRunner().invoke(app, shlex.split(report)).exit_code == missed
+        assert made[-1][:2] == ("write_study_report", ("found", Path("d"))) and shown[-1] == {"full": False}
+
+
+ANSWERS: list[tuple[str, str, dict[str, Any], str]] = [
+    ("estimate run --human h.csv", "evals.inference.estimates", {"run_estimates": 1, "estimates_json": {"j": 1}, "estimates_answer": 1}, "evals.report.terminal.show_answer"),
+    ("facets run", "evals.inference.facets", {"run_facets": 1, "facets_json": {"j": 1}, "facets_answer": 1}, "evals.report.terminal.show_answer"),
+    ("dstudy run", "evals.inference.dstudy", {"run_dstudy": 1, "dstudy_json": {"j": 1}, "dstudy_answer": 1}, "evals.report.terminal.show_answer"),
+    ("winrate p.csv", "evals.audits.win_rates", {"win_rates": 1, "win_rates_json": {"j": 1}, "win_rates_answer": 1}, "evals.report.terminal.show_answer"),
+    ("status run", "orchestration.reading.status", {"status": 1, "status_json": {"j": 1}}, "orchestration.reading.status.show_status"),
+    ("doctor", "agents.doctor", {"diagnose": {"j": 1}}, "agents.doctor.diagnosis_table"),
+    ("study plan 004.yaml", "evals.studies.study_plan", {"plan_json": {"j": 1}}, "evals.studies.study_plan.show_plan"),
+    ("optimise o.yaml --dry-run", "evals.optimising.plan", {"plan_optimisation": SimpleNamespace(json=lambda: {"j": 1})}, "commands.improving._show_plan"),
+    ("suite check s.yaml", "evals.suites.suite_plan", {"check_json": {"j": 1}, "check_table": 1, "check_sentences": ()}, "commands.suites.show_board"),
+    ("suite plan s.yaml", "evals.suites.suite_plan", {"plan_suite": 1, "suite_plan_json": {"j": 1}, "plan_table": 1, "plan_sentences": ()}, "commands.suites.show_board"),
+    ("suite coverage", "evals.suites.suite_plan", {"coverage_json": {"j": 1}, "coverage_table": 1, "coverage_sentences": ()}, "commands.suites.show_board"),
+    ("suite table s.csv", "evals.suites.suite_tables", {"board_json": {"j": 1}, "board_tables": [()], "board_sentences": ()}, "commands.suites.show_board"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("command", "module", "stubs", "show"), ANSWERS, ids=[row[0].split(" -")[0] for row in ANSWERS])  # fmt: skip
+def test_an_answer_is_shown_or_is_one_json_document(
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    module: str,
+    stubs: dict[str, Any],
+    show: str,
+    as_json: bool,
+) -> None:
+    made = Calls()
+    for stubbed, stub in LOADERS.items():
+        monkeypatch.setattr(stubbed, stub)
+    given = {f"{module}.{name}": each for name, each in stubs.items()} | {show: None}
+    if command == "suite table s.csv":
+        given |= {"evals.suites.board.board": 1, "evals.suites.suite_tables.cost_sentences": ()}
+    made.stub(monkeypatch, **{name.replace(".", "__"): each for name, each in given.items()})
+    ended = CliRunner().invoke(app, shlex.split(f"{command} {'--json' if as_json else ''}"))
+
+    assert ended.exit_code == 0, ended.exception
+    assert len(made.of(show.rpartition(".")[2])) == (not as_json)
+    if as_json:
+        assert json.loads(ended.stdout) == {"j": 1}
 
 
 class Planned:
