@@ -20,7 +20,7 @@ from ...rubrics.ratings import Rating
 from ..counting import counting_rule
 from ..deliberate import recount
 from ..record import Arm, Location, Store
-from ..record.private_files import open_private
+from ..record.private_files import replaced_whole
 from ..verdict import Verdict
 from .analysis import Census, Flag, flags_across_arms, instant_agreements, interest
 from .analysis.census import Share
@@ -153,7 +153,7 @@ def export_run(
         )
         if output is None:
             return write(run, cast(TextIO, SafeStream(out)) if out.isatty() else out)
-        with open_private(output) as handle:
+        with replaced_whole(output) as handle:
             return write(run, handle)
     finally:
         store.release()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -28,9 +30,27 @@ def open_private(path: Path, *, named: Path | None = None) -> TextIO:
     return os.fdopen(handle, "w", encoding="utf-8", newline="")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to a temporary file beside `path`, readable by its owner only, then rename it into place."""
+@contextmanager
+def replaced_whole(path: Path) -> Iterator[TextIO]:
+    """A temporary file beside `path`, readable by its owner only, renamed into place at the end of the `with` block.
+
+    Where the block fails, what was there stays. What is no file, such as a pipe, is written to as it is.
+    """
+    if path.exists() and not path.is_file():
+        with open_private(path) as handle:
+            yield handle
+        return
     beside = path.with_name(f".{path.name}.new")
-    with open_private(beside, named=path) as handle:
-        handle.write(text)
+    try:
+        with open_private(beside, named=path) as handle:
+            yield handle
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
     beside.replace(path)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write `text` to `path`, all of it or nothing."""
+    with replaced_whole(path) as handle:
+        handle.write(text)

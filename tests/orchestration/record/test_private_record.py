@@ -7,7 +7,9 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +18,8 @@ from command_line import venire
 from openai_server import ProviderServer, jury_of
 from run_files import write_run
 
-from venire.orchestration.record.private_files import open_private
+from venire.orchestration.reading.terminal import export_run
+from venire.orchestration.record.private_files import open_private, replaced_whole
 from venire.orchestration.record.sqlite import FILE
 
 COMMAND = ("run", "cases.jsonl", "--rubric", "rubric.yaml", "--jury", "jury.yaml", "-o", "out")
@@ -55,6 +58,24 @@ def test_a_file_is_written_anew_in_utf_8_whatever_the_locale(tmp_path: Path) -> 
         handle.write("é\n\r\n")
         assert handle.encoding == "utf-8"
     assert (tmp_path / "f").read_bytes() == b"\xc3\xa9\n\r\n"
+
+
+def test_what_could_not_be_written_leaves_what_was_there(finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "export.jsonl"
+    export_run(finished / "out", "jsonl", out, sys.stdout, None)
+    before = out.read_bytes()
+    for path in (out, tmp_path / "new.jsonl"):
+        with pytest.raises(ZeroDivisionError), replaced_whole(path) as handle:
+            handle.write("half")
+            raise ZeroDivisionError
+
+    assert out.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["export.jsonl"]
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_text)
+        export_run(finished / "out", "jsonl", tmp_path / "pipe", sys.stdout, None)
+        assert read.result(10).encode() == before
 
 
 def test_a_run_that_was_opened_to_others_stays_open(finished: Path, tmp_path: Path) -> None:
