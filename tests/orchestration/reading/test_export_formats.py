@@ -15,6 +15,7 @@ import pytest
 from command_line import venire
 from installed_packages import on_the_path, put_package
 from planted_run import SCRIPTS, SINGLE, planted_case, planted_run, scripted_jury
+from rich.console import Console
 from written_transcripts import cast, transcript_of, written_run
 
 from venire import Case, Rubric, Store, VenireError
@@ -31,7 +32,7 @@ from venire.orchestration.reading.export import (
     verdicts,
 )
 from venire.orchestration.reading.table_formats import _row
-from venire.orchestration.reading.terminal import export_run
+from venire.orchestration.reading.terminal import export_run, show_case, show_summary
 from venire.orchestration.record.private_files import write_atomically
 from venire.orchestration.transcript import Stop
 from venire.rubrics.plugins import registered_plugins
@@ -147,11 +148,26 @@ def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: P
     # Nobody asked her about the third, and the run is over.
     sealed, shown, note = left()
     assert list(sealed) == ["premature"] and shown == {"calm", "overruled"} and note.startswith("1 case is")
+    page = io.StringIO()
+    console = Console(file=page, width=200)
+    for refused in (
+        lambda: show_case(run, "premature", None, console, page),
+        lambda: show_case(run, "premature", "single", None, page),
+        lambda: export_run(run, "csv", None, page, None, case="premature"),
+    ):
+        with pytest.raises(VenireError, match="has not cast the first, blind vote"):
+            refused()
+    assert page.getvalue() == ""
+    show_summary(run, console)
+    assert "overruled" in page.getvalue() and "premature" not in page.getvalue()
+    assert "arm stances  2 cases" in page.getvalue() and note in page.getvalue()
     task = desk.task_at("ann", "premature")
     assert task is not None
     desk.mark_done(task, True)
     desk.close()
     assert left() == ({}, {"calm", "premature", "overruled"}, "")
+    show_case(run, "premature", None, console, page)
+    assert "premature-consensus" in page.getvalue()
 
 
 def test_a_run_is_recounted_by_its_own_rule_or_another_and_learned_from_all_cases_of_one_arm(

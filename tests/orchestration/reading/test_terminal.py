@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from command_line import venire
@@ -12,8 +15,9 @@ from planted_run import JURORS, ORDERLY, SCRIPTS, ballot_line, planted_case, pla
 from rich.console import Console
 from written_transcripts import written_run
 
-from venire import Case, Rubric
-from venire.orchestration.reading.terminal import show_case, show_summary
+from venire import Case, Rubric, VenireError
+from venire.orchestration.reading.terminal import _known_case, show_case, show_summary
+from venire.rubrics.ratings import Rating
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold red]loud[/] [link=file:///etc/passwd]x[/link]"
 
@@ -40,6 +44,35 @@ def test_each_planted_moment_is_said_before_the_deliberation(tmp_path: Path, cas
     assert words.index(told) < words.index("round 1")
 
 
+def test_a_case_is_shown_by_the_arm_that_was_asked_for_or_by_all(tmp_path: Path) -> None:
+    run = planted_run(tmp_path, {name: SCRIPTS[name] for name in ("calm", "premature")})
+
+    for arm, arms in ((None, ["single", "stances"]), ("stances", ["stances"])):
+        out = io.StringIO()
+        show_case(run, "calm", arm, None, out)
+        told = json.loads(out.getvalue())["cases"]
+        assert sorted(each["arm"] for each in told) == arms and {each["case"] for each in told} == {"calm"}
+        page, people = io.StringIO(), [Rating(case, case, "accurate", 4.0) for case in ("calm", "premature")]
+        show_case(run, "CALM", arm, Console(file=page, width=200), page, people)
+        # The single juror's verdict is of one vote.
+        assert ("1 turn," in page.getvalue()) is (arm is None) and "3 turns," in page.getvalue()
+        assert "calm says accurate 4" in page.getvalue() and "premature says" not in page.getvalue()
+    with pytest.raises(VenireError, match="no arm named 'stance'"):
+        show_case(run, "calm", "stance", None, io.StringIO())
+    with pytest.raises(VenireError, match="no case 'clam'"):
+        show_case(run, "clam", None, Console(file=io.StringIO()), io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("asked", "case"),
+    [("ds-7", "DS-007"), ("DS-007", "DS-007"), ("DS-10", "DS-10"), ("DS-1", "DS-1"), ("DS-0", "DS-0"), ("x-3", "x-3")],
+)  # fmt: skip
+def test_a_case_may_be_named_without_leading_zeros_where_one_alone_fits(asked: str, case: str) -> None:
+    names = ["DS-007", "DS-010", "DS-10", "DS-01", "DS-001", "DS-000", "DS-00", "X-03", "x-003"]
+    store: Any = SimpleNamespace(case=lambda name: name if name in names else None, case_ids=lambda: names)
+    assert _known_case(store, asked) == case
+
+
 def test_an_undisturbed_deliberation_says_nothing_of_the_kind(tmp_path: Path) -> None:
     planted_run(tmp_path)
 
@@ -60,6 +93,7 @@ def test_the_summary_says_where_to_look_first(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     after = ended.stdout.partition("read these first")[2].split()
     assert after.index("premature") < after.index("fabricated") < after.index("persuaded")
+    assert after[after.index("premature") + 1 :][:4] == ["stances", "contradicted", "organized:", "all"]
     for topic in ("on which jurors differ", "harsh", "moved towards this juror", "moved to the majority"):
         assert topic in ended.stdout
 
