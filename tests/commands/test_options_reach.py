@@ -35,6 +35,7 @@ from venire.commands.replaying import _report
 from venire.evals.audits import Severity
 from venire.evals.claims.threshold import Costs
 from venire.evals.statistics.draws import Draws
+from venire.evals.statistics.estimate import Estimate
 from venire.orchestration.executors import Cluster
 from venire.orchestration.reading.status import UnreachedModel
 from venire.orchestration.replay.change import Change, SeatChange
@@ -545,6 +546,37 @@ def test_an_answer_is_shown_or_is_one_json_document(
         assert json.loads(ended.stdout) == {"j": 1}
 
 
+@pytest.mark.parametrize("changes", [(), ("a model changed",)])
+def test_two_runs_are_shown_by_attribute_and_less_the_shift_only_where_something_changed(
+    monkeypatch: pytest.MonkeyPatch, changes: tuple[str, ...]
+) -> None:
+    rows = [("clear", 3.0, 3.5, 0.5, 0.1), ("risk", 2.0, 1.0, -1.0, None)]
+    means = DataFrame(rows, columns=["attribute", "before", "now", "difference", "corrected"])
+    shift = SimpleNamespace(arm="a", changes=changes, anchors=9, shifts={"clear": Estimate(0.4, 0.3, 0.5, 9, "m")}, means=means, sentences=("One.",))  # fmt: skip
+    monkeypatch.setattr("venire.evals.inference.shift.run_shift", lambda now, before: shift)
+    shown = CliRunner().invoke(app, shlex.split("compare run --against old"))
+    assert shown.exit_code == 0, shown.exception
+    less = "; without the shift +0.100" if changes else ""
+    assert [line.strip() for line in shown.stdout.splitlines()] == ["- One.", f"clear: 3.000 before, 3.500 now, +0.500{less}", "risk: 2.000 before, 1.000 now, -1.000"]  # fmt: skip
+    told = json.loads(CliRunner().invoke(app, shlex.split("compare run --against old --json")).stdout)
+    assert (told["run"], told["against"], told["changes"], told["anchors"], told["shifts"]["clear"]["value"]) == ("run", "old", [*changes], 9, 0.4)  # fmt: skip
+    assert [row["corrected"] for row in told["means"]] == [0.1, None]
+
+
+def test_agreement_is_shown_with_its_notes_and_written_where_that_is_named(tmp_path: Path) -> None:
+    rows = [
+        f"c{n},{rater},clear,{1 + (n + (rater == 'b' and n == 3)) % 5}" for n in range(12) for rater in "ab"
+    ]
+    (tmp_path / "r.csv").write_text("\n".join(["case,rater,attribute,value", *rows]))
+    command = f"agreement {tmp_path / 'r.csv'}"
+    shown = CliRunner().invoke(app, shlex.split(command))
+    assert shown.exit_code == 0 and "clear" in shown.stdout and not shown.stderr, shown.exception
+    page = tmp_path / "a.html"
+    written = CliRunner().invoke(app, shlex.split(f"{command} -o {page} --json"))
+    assert f"written: {page}" in written.stderr and "clear" in page.read_text()
+    assert json.loads(written.stdout)
+
+
 class Planned:
     def to_json(self) -> dict[str, int]:
         return {"new": 4}
@@ -606,7 +638,7 @@ class DeskStub:
 @pytest.mark.parametrize(
     ("options", "known", "served", "did"),
     [
-        ("--raters ' abel, boyd,'", (), ["abel", "boyd"], ["close"]),
+        ("--raters ' abel, , boyd,'", (), ["abel", "boyd"], ["close"]),
         ("", ("abel", "cole"), ["abel", "cole"], ["close"]),
         ("", (), None, ["close"]),
         ("--close", ("abel",), None, ["revoke", "close"]),
@@ -635,6 +667,7 @@ def test_raters_are_served_at_the_address_that_is_named(
     assert [call[0][1] for call in calls] == ([served] if served else [])
     for call, told in calls:
         assert call[0] is desk and (call[2].host, call[2].port, told) == ("h", 9, {"rating": True})
+    assert ended.stdout == "" and ("written: r.csv" in ended.stderr) is ("--close" in options)
     assert (len(made.of("file_ratings")), ended.exit_code != 0) == (
         int("--close" in options),
         did == ["close"] and not served,

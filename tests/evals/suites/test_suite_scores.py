@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from venire import VenireError
 from venire.agents.cost import Price
 from venire.evals.statistics.proportion import wilson
+from venire.evals.suites.board import board
 from venire.evals.suites.scenario import Scenario, ScenarioCase
 from venire.evals.suites.score_table import load_scores
 from venire.evals.suites.scored_systems import (
@@ -30,6 +32,14 @@ from venire.evals.suites.scored_systems import (
 )
 from venire.evals.suites.scorer import CaseScore, Scorer
 from venire.evals.suites.suite import System
+from venire.evals.suites.suite_cost import SystemCost, TokenCost
+from venire.evals.suites.suite_report import (
+    _failures,
+    cost_table,
+    suite_terminal,
+    system_costs_figure,
+    table_shares,
+)
 from venire.evals.suites.suite_results import _generation_cost, _Judgements, _macro_baselines, _score_table
 from venire.evals.suites.suite_run import SystemAnswer, judged_id
 from venire.evals.suites.suite_tables import scored_json, scored_table, write_scores
@@ -320,6 +330,49 @@ def test_a_suites_table_has_each_systems_mean_and_the_cases_that_count() -> None
     assert found.cases["one"]["b"].dropna().to_dict() == {"1": 1.0}
     column = found.columns["two"]
     assert (column.category, column.direction, column.low, column.high) == ("notes", "higher", 1.0, 5.0)
+
+
+def test_a_suites_report_has_shares_of_each_scale_and_only_the_statuses_that_came_up(tmp_path: Path) -> None:
+    one = scored_scenario(scenario(name="one"), cases("yes", "no"), {"a": {"0": CaseScore("scored", 1.0), "1": CaseScore("unparsed")}, "b": {"0": CaseScore("hung"), "1": CaseScore("failed")}})  # fmt: skip
+    two = scored_scenario(scenario(name="two", scale=[1, 5]), cases("yes", "yes"), {name: {"0": CaseScore("scored", 2.0, lost=2)} for name in "ab"})  # fmt: skip
+    (tmp_path / "scores.csv").write_text("system,one,two,size\na,0.5,2,9\nb,,4,7\n")
+    (tmp_path / "columns.csv").write_text(
+        "scenario,direction,low,high\none,lower,,\ntwo,higher,1,5\nsize,none,,\n"
+    )
+    scores = load_scores(tmp_path / "scores.csv", tmp_path / "columns.csv")
+    costs = {"a": SystemCost(TokenCost(1, 900, 100, 40.0, 50.0), TokenCost(usd=0.004, upper_usd=0.0)), "b": SystemCost(TokenCost(usd=10.0), TokenCost(prompt=None, usd=None))}  # fmt: skip
+    found: Any = SimpleNamespace(scored=(one, two), table=scores, board=board(scores), costs=costs, dominated={"b": "a"})  # fmt: skip
+
+    shares = table_shares(scores)
+    assert [*shares.columns] == ["one", "two"] and shares.loc["a"].to_dict() == {"one": 0.5, "two": 0.25}
+    assert math.isnan(shares.loc["b", "one"]) and shares.loc["b", "two"] == 0.75
+    assert all(each.endswith(": 1 (one 1).") for each in _failures(found)[:3])
+    assert len(_failures(found)) == 4 and _failures(found)[-1].startswith("4 ratings by jurors failed")
+    tables = suite_terminal(found)
+    first, second = ([str(column.header) for column in each.columns] for each in tables[-3:-1])
+    assert first[1:] == ["score", "interval", "n", "unparsed", "failed", "hung"] and second[1:] == ["score", "interval", "n", "lost"]  # fmt: skip
+    rows = [*zip(*(column.cells for column in tables[-1].columns), strict=True)]
+    assert rows == [("a", "$40.00", "$50.00", "$0.004000", "$0.00", "$40.00"), ("b", "$10.00", "$0.00", "unknown", "$0.00", "unknown")]  # fmt: skip
+    table = cost_table(found).set_index("system")
+    assert (table.loc["a", "total_tokens"], table.loc["b", "jury_tokens"], table.loc["b", "dominated"]) == ("1,000", "unknown", "a")  # fmt: skip
+
+
+def test_systems_stand_at_their_dollars_in_the_picture_and_the_front_goes_from_cheap_to_dear() -> None:
+    def drawn(*usd: float) -> list[tuple[str, float, float, bool]]:
+        rates = [0.4, 0.8, 0.3]
+        table = pd.DataFrame({"system": [*"abc"], "usd": usd, "win_rate": rates, "dominated": [False, False, True]})  # fmt: skip
+        (picture,) = system_costs_figure(table).blocks
+        shapes = picture.shapes[0].children  # type: ignore[union-attr]
+        circles = [each.attributes for each in shapes if each.tag == "circle"]  # type: ignore[union-attr]
+        lines = [each.attributes["points"] for each in shapes if each.tag == "polyline" and each.attributes["stroke-dasharray"]]  # type: ignore[union-attr]  # fmt: skip
+        (front,) = ([float(pair.split(",")[0]) for pair in line.split()] for line in lines)
+        assert front == sorted(front)
+        return [(name, float(each["cx"]), float(each["cy"]), each["fill"] == "none") for name, each in zip("abc", circles, strict=True)]  # fmt: skip
+
+    (_, a, a_up, _), (_, b, b_up, _), (_, c, c_up, hollow) = drawn(40.0, 10.0, 20.0)
+    assert 0 < b < c < a < 500 and a == pytest.approx(4 * b, abs=0.2) and c == pytest.approx(2 * b, abs=0.2)
+    assert b_up < a_up < c_up and hollow
+    assert [x for _, x, _, _ in drawn(0.0, 0.0, 0.0)] == [0.0] * 3
 
 
 def test_the_baselines_of_a_suite_are_means_of_shares_of_each_scale() -> None:
