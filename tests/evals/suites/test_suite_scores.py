@@ -334,7 +334,7 @@ def test_a_suites_table_has_each_systems_mean_and_the_cases_that_count() -> None
 
 def test_a_suites_report_has_shares_of_each_scale_and_only_the_statuses_that_came_up(tmp_path: Path) -> None:
     one = scored_scenario(scenario(name="one"), cases("yes", "no"), {"a": {"0": CaseScore("scored", 1.0), "1": CaseScore("unparsed")}, "b": {"0": CaseScore("hung"), "1": CaseScore("failed")}})  # fmt: skip
-    two = scored_scenario(scenario(name="two", scale=[1, 5]), cases("yes", "yes"), {name: {"0": CaseScore("scored", 2.0, lost=2)} for name in "ab"})  # fmt: skip
+    two = scored_scenario(scenario(name="further", scale=[1, 5]), cases("yes", "yes"), {name: {"0": CaseScore("scored", 2.0, lost=2)} for name in "ab"})  # fmt: skip
     (tmp_path / "scores.csv").write_text("system,one,two,size\na,0.5,2,9\nb,,4,7\n")
     (tmp_path / "columns.csv").write_text(
         "scenario,direction,low,high\none,lower,,\ntwo,higher,1,5\nsize,none,,\n"
