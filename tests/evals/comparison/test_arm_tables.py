@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from venire.evals.comparison.arm_tables import (
     gaps_table,
     kappa_table,
     numeric_pairs,
+    text_baselines,
 )
 from venire.evals.comparison.effects import (
     BETWEEN,
@@ -29,11 +31,14 @@ from venire.evals.comparison.effects import (
     strata_table,
 )
 from venire.evals.comparison.evaluators import evaluators_section
+from venire.evals.metrics.metric import Metric, chosen_metrics
+from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.score_tables import Sheet, lay_marks, lay_out
 from venire.evals.statistics.significance import holm
+from venire.rubrics.errors import MissingExtra
 
 NAN = float("nan")
 RISK = Question(LIKERT.scale, "low")
@@ -197,6 +202,38 @@ def test_a_case_that_people_did_not_rate_or_without_a_level_is_in_no_stratum() -
     assert found.loc["x", "mae"] == 0.5 and found.loc["y", "mae"] == pytest.approx(7 / 3)
     assert found.loc["x", "score_difference"] == pytest.approx(1.5 - 10 / 3)
     assert found.loc["x", "difference"] == pytest.approx(0.5 - 7 / 3)
+
+
+def test_metrics_beside_the_arms_have_high_as_good_and_only_those_asked_for_are_normalised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two cells of a baseline of two columns; of the first pair both words differ, unless letters are made small."""
+
+    def absent(pairs: object, progress: object) -> dict[str, list[float]]:
+        raise MissingExtra("it needs a dictionary", remedy="get one")
+
+    def lengths(pairs: Sequence[tuple[str, str]], progress: object) -> dict[str, list[float]]:
+        return {"both": [len(a) + len(b) for a, b in pairs], "own": [len(a) for a, _ in pairs]}
+
+    made = [
+        Metric("length", "Length", lengths, 1), Metric("guess", "Guess", absent, 2), Metric("unasked", "Unasked", lengths, 3, baseline=False),
+        Metric("own", "Own", lengths, 4, value="own", direction="low", baseline=False), Metric("lost", "Lost", absent, 5, baseline=False),
+        *chosen_metrics(["wer", "rouge1"]),
+    ]  # fmt: skip
+    monkeypatch.setattr("venire.evals.metrics.metric.registered_metrics", lambda: made)
+    monkeypatch.setattr("venire.evals.comparison.arm_tables.registered_metrics", lambda: made[:5])
+    pairs, names = [("The Cat", "the cat"), ("a b", "a b c d"), ("x", "")], ["wer", "rouge1", "own", "lost"]
+    plain, notes = text_baselines(pairs, more=names)
+    small, _ = text_baselines([(a + " ", b) for a, b in pairs], more=names, normal=load_normalisation("asr-en"))  # fmt: skip
+
+    assert sorted(plain) == ["metric (1 - own)", "metric (1 - wer)", "metric (rouge1)", "text overlap (both)", "text overlap (own)"]  # fmt: skip
+    assert [plain["text overlap (both)"].tolist(), small["text overlap (own)"].tolist()] == [[14, 10, 1], [8, 4, 2]]  # fmt: skip
+    assert plain["metric (1 - wer)"].tolist() == pytest.approx([0, 0.5, NAN], nan_ok=True)
+    assert small["metric (1 - wer)"].tolist() == pytest.approx([1, 0.5, NAN], nan_ok=True)
+    assert plain["metric (rouge1)"].tolist() == pytest.approx([1, 2 / 3, NAN], nan_ok=True)
+    assert plain["metric (1 - own)"].tolist() == small["metric (1 - own)"].tolist() == [1 - 7, 1 - 3, 1 - 1]
+    assert len(notes) == 2 and "Guess is left out: it needs a dictionary (get one)" in notes[0] and "lost" in notes[1]  # fmt: skip
+    assert list(text_baselines(pairs)[0]) == ["text overlap (both)", "text overlap (own)"]
 
 
 @pytest.mark.parametrize("names", [("harm", "risk"), ("harm",)])

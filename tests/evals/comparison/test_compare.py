@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -455,6 +456,31 @@ def test_holm_by_hand() -> None:
         [0.06, 0.04, math.nan, 0.06, 0.06], nan_ok=True
     )
     assert holm([0.9, 0.8]).tolist() == [1.0, 1.0] and holm([]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "hung", "said", "unreached"),
+    [
+        (0, [], "no verdict yet", None),
+        (3, [], "no case and attribute in common", None),
+        (3, [("z0", "accurate", True), ("c0", "other", True)], "no case and attribute in common", None),
+        (3, [("z0", "accurate", True), ("c1", "accurate", False), ("c0", "accurate", False)], "all 2 verdicts that people rated are hung; the first is hung because z0 c1", False),
+        (3, [("c1", "accurate", False), ("c0", "accurate", True)], "all 2 verdicts", True),
+    ],
+)  # fmt: skip
+def test_why_nothing_can_be_compared_is_told_from_what_people_rated(
+    verdicts: int, hung: list[tuple[str, str, bool]], said: str, unreached: bool | None
+) -> None:
+    """`unreached` says whether to ask again may help; nobody rated the case z0, nor an attribute other than `accurate`."""
+    nothing = given({"jury": np.empty(0)}, {"Ana": np.array([1.0, 2.0])})
+    rows = [(case, "jury", attribute, f"z0 {case}", lost) for case, attribute, lost in hung]
+    costs = pd.DataFrame([("jury", verdicts, 1, 1, 0.0)], columns=nothing.costs.columns)
+    abstentions = pd.DataFrame(rows, columns=nothing.abstentions.columns)
+
+    with pytest.raises(VenireError) as refused:
+        compare_evidence(replace(nothing, costs=costs, abstentions=abstentions))
+    assert said in refused.value.problem and getattr(refused.value, "unreached", None) == unreached
+    assert ("--retry" in str(refused.value.remedy)) == bool(unreached)
 
 
 def test_a_run_that_hung_everywhere_says_so_and_why(tmp_path: Path) -> None:
