@@ -119,6 +119,19 @@ def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:
     )
 
 
+def test_what_is_harmful_and_the_three_gravest_reasons_are_taken_from_those_who_ask() -> None:
+    """A vote of 3 is a mark of a half, a quarter below the verdict of 4: harmful only where that is said."""
+    moments = [("jury", "c1", kind, "safe", kind) for kind in ("premature-consensus", "unsupported-evidence", "overruled", "hung")]  # fmt: skip
+    cast = [votes("jury", "a", [3.0, 4.0]), votes("jury", "b", [4.0, 4.0])]
+    world = evidence(SAFE, arms=[ratings("jury", [4.0, 4.0])], ballots=cast, moments=moments)
+    strict = triage(world, lay_marks(world), "jury", Severity(harmful=0.5, margin=0.25)).cases.set_index("case")  # fmt: skip
+
+    assert docket_of(world).loc["c0", "risk"] == 0 and "from 3 to 4" in docket_of(world).loc["c0", "reasons"][0]  # fmt: skip
+    assert strict.loc["c0", "risk"] == 0.25 and "a gave 3, but the verdict is 4" in strict.loc["c0", "reasons"][0]  # fmt: skip
+    assert triage(world, lay_marks(world), "jury", Severity(harmful=0.5, margin=0.3)).cases.set_index("case").loc["c0", "reasons"] == ("safe: votes from 3 to 4",)  # fmt: skip
+    assert len(strict.loc["c1", "reasons"]) == 3 and strict.loc["c1", "reasons"][0] == "safe: hung"
+
+
 def review(
     world: Evidence, arm: str = "jury", severity: Severity | None = None
 ) -> tuple[Docket, pd.Series, pd.Series]:

@@ -124,6 +124,8 @@ def test_a_verifier_is_held_against_the_others_and_not_against_itself() -> None:
     assert alpha is not None
     assert alpha.value == pytest.approx(krippendorff(coded.T, level_of_measurement="nominal"))
     assert verifier_figures([card("a", ["S--", "N--"])], {}) == ([], None)
+    two, _ = verifier_figures([card(str(n), ["SS-", "NS-"]) for n in range(6)], {})
+    assert [(each.claims, each.agreement.value, each.alpha_without.defined) for each in two] == [(12, 0.5, False)] * 2  # fmt: skip
 
 
 def test_words_in_common_are_a_share_of_the_text_that_the_measure_is_of() -> None:

@@ -275,6 +275,24 @@ def test_every_evaluator_stands_against_people_in_points_with_high_as_good() -> 
     assert both["spearman"] == pytest.approx(-1) and both["n"] == 30
 
 
+def test_what_is_said_of_an_evaluator_has_the_direction_of_its_offset_and_the_worst_juror_is_apart() -> None:
+    """On 40 cases up is half a point too high on average, down half too low, level now this now that; odd knows nothing."""
+    rng = np.random.default_rng(6)
+    truth, half = rng.integers(2, 5, 40).astype(float), np.arange(40) % 2
+    seats = {"up": truth + half, "down": truth - half, "level": truth + np.where(np.arange(40) % 4 < 2, half, -half), "odd": rng.permutation(truth)}  # fmt: skip
+
+    def sentences(*names: str) -> list[str]:
+        cast = [votes("jury", name, seats[name]) for name in names]
+        return list(evaluators_section(lay_marks(evidence({"safe": LIKERT}, people=[ratings("Ana", truth)], ballots=cast))).sentences)  # fmt: skip
+
+    told = sentences("up", "down", "level", "odd")
+    assert told[0].startswith("jury: up scores higher than people: mean difference +0.50 points")
+    assert told[1].startswith("jury: down scores lower than people: mean difference -0.50 points")
+    assert "level is not shown to score higher or lower than people: mean difference +0.00" in told[2]
+    assert told[-1].startswith("jury: odd agrees worst with people: Spearman's rho")
+    assert sentences("up", "level")[-1].startswith("No juror is shown to agree worse")
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_is_said_of_a_stratum_has_the_direction_of_its_difference(sign: int) -> None:
     p = {f"{prefix}p_holm": 0.01 for prefix in ("", "offset_", "score_", "people_")}

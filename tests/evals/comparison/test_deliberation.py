@@ -16,6 +16,7 @@ from venire.evals.comparison.deliberation import (
     blind_advice,
     deliberation_section,
     effect_cells,
+    effect_sentence,
     effects_in_short,
 )
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale, scored_votes
@@ -207,6 +208,8 @@ ROW = {
         ({}, "helped", False, "+0.10 [+0.05, +0.15] helped"),
         ({"better": -1.0}, "harmed", True, "+0.10 [+0.05, +0.15] harmed"),
         ({"value": -0.1, "low": -0.15, "high": -0.05}, "harmed", True, "-0.10 [-0.15, -0.05] harmed"),
+        ({"value": 0.02, "low": 0.01, "high": 0.03}, "helped", False, "+0.02 [+0.01, +0.03] helped"),
+        ({"value": -0.02, "low": -0.03, "high": -0.01}, "harmed", True, "-0.02 [-0.03, -0.01] harmed"),
         ({"value": 0.01, "low": -0.01, "high": 0.02, "p": 0.4}, "no difference larger than the margin", True, "+0.01 [-0.01, +0.02] no difference"),
         ({"value": 0.01, "low": -0.021, "high": 0.02, "p": 0.4}, "not shown", False, "+0.01 [-0.02, +0.02] not shown"),
         ({"value": -0.01, "low": -0.03, "high": 0.01, "p": 0.4}, "not shown", True, "-0.01 [-0.03, +0.01] not shown"),
@@ -223,6 +226,10 @@ def test_what_deliberation_did_follows_from_the_interval_and_the_margin(
 
     assert (table["outcome"][0], table["count_blind"][0]) == (outcome, count_blind)
     assert effect_cells(section) == {"a": cell}
+    (row,) = table.to_dict("records")
+    sentence = effect_sentence(row)
+    assert ("by no more than the margin of 0.02" in sentence) == (outcome in ("helped", "harmed") and abs(row["value"]) <= 0.02)  # fmt: skip
+    assert ("deliberation helped" in sentence, "deliberation harmed" in sentence) == (outcome == "helped", outcome == "harmed")  # fmt: skip
     advice = blind_advice(table)
     assert bool(advice) == count_blind and all("saves 75% of the tokens (50 instead of 200 per case)." in each for each in advice)  # fmt: skip
     short = effects_in_short(section)
