@@ -420,14 +420,21 @@ def test_a_rule_is_refused_for_another_rubric_protocol_or_orchestrator_where_one
         return ""
 
     assert refused(jury) == refused(jury.model_copy(update={"name": "k", "description": "x"})) == ""
-    assert refused(jury, RUBRIC.model_copy(update={"version": 2})) == "the rubric changed since then"
     assert "the protocol" in refused(jury.under("delphi"))
-    assert "the protocol" in refused(jury.model_copy(update={"tolerance": 1.0}))
+    two = bench("a", "b", quorum=1, orchestrator={"model": "server/m"})
+    for presided in (True, False):
+        newer = RUBRIC.model_copy(update={"version": 2})
+        assert refused(jury, newer, presided=presided) == "the rubric changed since then"
+        for change in ({"tolerance": 1.0}, {"count": "mean"}, {"quorum": 2}, {"repeats": 2}):
+            assert "the protocol, its" in refused(jury.model_copy(update=change), presided=presided)
+        assert refused(two, presided=presided) == "seat b changed since then"
+        for part, words in (("prompts", "the prompts"), ("adapters", "an adapter")):
+            with pytest.raises(VenireError, match=f"jury: {words} changed since"):
+                refuse_other_jury(rule, then.model_copy(update={part: "x"}), presided=presided)
+        with pytest.raises(VenireError, match="jury: seat b changed since"):
+            refuse_other_jury(rule.model_copy(update={"judged_by": judged_by(two, RUBRIC)}), then, presided=presided)  # fmt: skip
     other = bench("a", orchestrator={"model": "server/n"}, quorum=1)
     assert refused(other) == "the orchestrator changed since then" and refused(other, presided=False) == ""
-    assert (
-        refused(bench("a", "b", quorum=1, orchestrator={"model": "server/m"})) == "seat b changed since then"
-    )
     assert then.prompts and judged_by(jury, RUBRIC, {"prompts": "old"}).prompts == "old"
     assert judged_by(jury, RUBRIC, {"adapters": {"a": "hash"}}).adapters != then.adapters == ""
 
@@ -437,7 +444,9 @@ def test_the_signals_of_repeats_count_each_as_a_seat() -> None:
     transcript, scale = made.transcript, RUBRIC.scale_of("accurate")
     alone = outcome_signals(made["accurate"], transcript, "accurate", scale, bench("a", "b"))
     thrice = outcome_signals(made["accurate"], transcript, "accurate", scale, bench("a", "b", protocol="panel", repeats=3))  # fmt: skip
-    assert alone != thrice
+    assert (alone["turnout"], thrice["turnout"]) == (1.0, pytest.approx(2 / 6))
+    # Who spoke though it has no seat is no more than all of them.
+    assert signals(transcript, "accurate", scale, support=1, spread=0, seats=1)["turnout"] == 1
 
 
 votes = st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 5), min_size=2)
