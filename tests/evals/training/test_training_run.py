@@ -175,3 +175,93 @@ def test_an_adapter_folder_says_its_rank_its_alpha_and_what_it_changes(
     # rsLoRA scales by alpha / root(r), llama.cpp by alpha / r: 18 / 3 = 54 / 9.
     path.write_text(json.dumps({**config, "use_rslora": True}))
     assert read_peft_folder(tmp_path / "adapter")[1] == 54.0
+
+
+class FakeTrainer:
+    """Trains nothing: keeps what it was given, and its losses on the dev split go by the settings alone."""
+
+    def __init__(self, *, stop_after: int | None = None) -> None:
+        self.begun: list[tuple[str, str, int]] = []
+        self.stages: list[tuple[str, list[Any], list[Any], Any, Path | None]] = []
+        self.stop_after = stop_after
+
+    def TrainedModel(self, base: Path, method: str, seed: int) -> Any:
+        if self.stop_after is not None and len(self.begun) == self.stop_after:
+            raise KeyboardInterrupt
+        self.begun.append((base.name, method, seed))
+
+        def save_whole(folder: Path) -> None:
+            folder.mkdir()
+            (folder / "weights").write_text("trained")
+
+        return SimpleNamespace(method=method, device="cpu", add_stage=lambda stage, settings: None, tokens_of=lambda prompt, answer: answer, save_whole=save_whole)  # fmt: skip
+
+    def train_stage(self, judge: Any, stage: str, train: Any, dev: Any, settings: Any, *, seed: int, checkpoint: Path | None = None, report: Any = None) -> dict[str, Any]:  # fmt: skip
+        self.stages.append((stage, train, dev, settings, checkpoint))
+        loss = abs(np.log10(settings.rate) + 4) if stage == "sft" else 1.0
+        # The look before the last is the best one, at which a training would stop.
+        looks = [
+            {"loss": loss, "margin": 10 * getattr(settings, "beta", 0)},
+            {"loss": loss + 9, "margin": 99.0},
+        ]
+        return {"dev": looks, "first": {"loss": 2.0, "margin": 0.0}, "last": {"loss": 1.0, "margin": 1.0}, "steps": 3, "ended": "early"}  # fmt: skip
+
+
+def trained(patch: pytest.MonkeyPatch, folder: Path, trainer: FakeTrainer, *, pairs: bool = True, **more: Any) -> dict[str, Any]:  # fmt: skip
+    rows = [{"case": f"c{n}", "reviewer": "ann", "messages": ["s", "u", f"a{n}"]} for n in range(15)]
+    preferences = [
+        {"case": f"c{n}", "prompt": ["s"], "chosen": [f"g{n}"], "rejected": [f"b{n}"]} for n in range(15)
+    ]
+    patch.setattr(training_run, "examples_from", lambda file: Examples(sft=rows, upsampled=rows, preferences=preferences if pairs else []))  # fmt: skip
+    patch.setattr(training_run, "_trainer", lambda: trainer)
+    return training_run.train_judge(train_file(folder, dev=0.35, method="full", **more), folder / "out")
+
+
+def test_a_training_keeps_the_dev_cases_apart_and_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    trainer = FakeTrainer()
+    found = trained(monkeypatch, tmp_path, trainer)
+    held = training_run._dev_cases(train_file(tmp_path, dev=0.35))
+    (sft, train, dev, _, first), (dpo, pairs, dev_pairs, _, second) = trainer.stages
+    assert (sft, dpo, trainer.begun) == ("sft", "dpo", [("base", "full", 0)])
+    assert {row.replace("a", "c") for row in dev} == held and len(train) + len(dev) == 15
+    assert {chosen.replace("g", "c") for chosen, _ in dev_pairs} == held and len(pairs) == len(train)
+    assert first is not None and second is not None and (first.name, second.name) == ("sft.pt", "dpo.pt")
+    assert found["stages"]["sft"]["rows"] == {"train": len(train), "dev": len(held)} and found["dev_cases"] == len(held)  # fmt: skip
+    assert (tmp_path / "out/model/weights").read_text() == "trained" and found["files"] == ["model"]
+    assert json.loads((tmp_path / "out/training.json").read_text()) == found and not (tmp_path / "out/unfinished").exists()  # fmt: skip
+    assert "early" in (tmp_path / "out/MODEL_CARD.md").read_text()
+
+    assert trained(monkeypatch, tmp_path, trainer) == found and len(trainer.begun) == 1
+    with pytest.raises(VenireError, match="results of another training"):
+        trained(monkeypatch, tmp_path, trainer, seed=5)
+    for folder, more, pairs in (("alone", {"dpo": False}, True), ("unpaired", {}, False)):
+        (tmp_path / folder).mkdir()
+        alone = trained(monkeypatch, tmp_path / folder, FakeTrainer(), pairs=pairs, **more)
+        assert [*alone["stages"]] == ["sft"] and alone["settings"]["dpo"] is None
+    for base, problem in ((None, "names no model"), ("nowhere", "there is no model")):
+        with pytest.raises(VenireError, match=problem):
+            trained(monkeypatch, tmp_path, trainer, base=base)
+
+
+def test_a_search_takes_the_lowest_loss_then_the_largest_margin_and_tries_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = {"search": {"trials": 3, "ranks": [8, 16]}}
+    with pytest.raises(KeyboardInterrupt):
+        trained(monkeypatch, tmp_path, cut := FakeTrainer(stop_after=2), **search)
+    found = trained(monkeypatch, tmp_path, resumed := FakeTrainer(), **search)
+    # Three settings and the recipe's own of each stage, and the training itself.
+    assert len(cut.begun) == 2 and len(resumed.begun) == 2 * 4 - 2 + 1
+    assert all(checkpoint is None for *_, checkpoint in resumed.stages[:-2])
+    of_sft = [trial for trial in found["search"] if "dpo" not in trial["settings"]]
+    of_dpo = [trial for trial in found["search"] if "dpo" in trial["settings"]]
+    (sft,), (dpo,) = ([trial for trial in part if trial["chosen"]] for part in (of_sft, of_dpo))
+    assert len(of_sft) == len(of_dpo) == 4
+    assert sft["dev"]["loss"] == min(trial["dev"]["loss"] for trial in of_sft)
+    assert dpo["dev"]["margin"] == max(trial["dev"]["margin"] for trial in of_dpo) < 99
+    assert found["settings"]["sft"]["rate"] == sft["settings"]["sft"]["rate"]
+    assert found["settings"]["dpo"]["beta"] == dpo["settings"]["dpo"]["beta"]
+    (tmp_path / "whole").mkdir()
+    with pytest.raises(VenireError, match="a search needs a dev split"):
+        monkeypatch.setattr(training_run, "_dev_cases", lambda file: set())
+        trained(monkeypatch, tmp_path / "whole", FakeTrainer(), **search)
