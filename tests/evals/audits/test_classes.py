@@ -117,6 +117,28 @@ def test_people_are_held_against_each_other() -> None:
     assert found["ben", "reward"] == pytest.approx((1.2 + 1.5 - 1.2) / 3)
 
 
+def test_what_an_arm_earns_is_told_beside_constants_and_people_and_as_more_or_less_than_without_looking() -> (
+    None
+):
+    """Of 30 cases always 1 earns (0.3 + 1.5 + 0.4) / 3; of the others `luck` is right on 10, and 4 are hung."""
+    truth = np.repeat([0.0, 1.0, 2.0], 10)
+    luck = np.tile([0.0, 1.0, 2.0], 10)
+    luck[:4] = np.nan
+    arms = {"jury": luck, "good": truth, "bad": 2 - truth}
+    told = section(arms, {"ana": truth, "ben": truth}, hung=("k0", "k1", "k2", "k3")).sentences
+
+    assert len(told) == 7 and "accuracy 0.333" in told[0] and told[0].endswith("n = 30 cases; no answer on 4 of 30 cases.")  # fmt: skip
+    assert told[2].startswith("impact: good has mean reward 1.40") and told[2].endswith("n = 30 cases.")
+    assert told[3].startswith("impact: good earns 0.667 more (") and told[3].endswith("than always answering 'always 1'.")  # fmt: skip
+    assert told[5].startswith("impact: bad earns 0.967 less (") and "significant" not in told[5]
+    for words in ("always 0 earns 0.100", "always 1 earns 0.733", "always 2 earns 0.333", "always right earns 1.400. Each", "other people: ana 1.400, ben 1.400. The best constant answer is 'always 1'"):  # fmt: skip
+        assert words in told[6], words
+    near = section({"jury": [1, 1, 1, 1, 1, 2, 0, 1]}, {"ana": [1, 1, 1, 1, 1, 2, 1, 1]}).sentences
+    assert "which is not statistically significant" in near[1]
+    apart = section({"jury": [0, 1, np.nan], "late": [np.nan, np.nan, 2]}, {"ana": [0, 1, np.nan]}).sentences
+    assert [words for words in apart if "no case in common" in words] == ["impact: late and people have no case in common."]  # fmt: skip
+
+
 def test_rewards_of_arrays_take_the_nearest_class_and_pay_silence() -> None:
     table = RewardTable.of(IMPACT)
     assert table is not None

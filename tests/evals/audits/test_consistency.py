@@ -10,7 +10,7 @@ import pytest
 from audit_worlds import LIKERT, WIDE, evidence, ratings, votes
 from scipy.stats import spearmanr
 
-from venire.evals.audits.consistency import PEOPLE, consistency_section, correlations, halo
+from venire.evals.audits.consistency import PEOPLE, _sentence, consistency_section, correlations, halo
 from venire.evals.ratings.question import Question
 from venire.evals.ratings.score_tables import Marks, lay_marks
 from venire.evals.report.html import svg
@@ -140,3 +140,24 @@ def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     assert found.loc["Ana", "note"] == "no other person rated these cases" and found.loc["Ana", "n"] == 0
     unrated = lay_marks(evidence(ASKED, arms=table("jury", np.random.default_rng(0).normal(0, 1, (9, 3)))))
     assert "no person rated the cases" in consistency_section(unrated).sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, "correlate more in jury's scores than in people's, which is what a halo effect looks like"),
+        ({"difference": -0.3}, "correlate less in jury's scores than in people's"),
+        ({"mean": 0.05, "people": -0.2}, "correlate slightly more in jury's scores than in people's, but too weakly"),
+        ({"p_holm": 0.05}, "not shown to correlate more or less in jury's scores"),
+        ({"p_holm": math.nan}, "not shown to correlate more or less in jury's scores"),
+        ({"difference": math.nan}, "internal consistency cannot be compared with people's (few)"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_an_evaluator_follows_from_its_difference_and_p(changed: dict[str, float], told: str) -> None:  # fmt: skip
+    row = {"evaluator": "jury", "mean": 0.6, "people": 0.3, "difference": 0.3, "low": 0.1, "high": 0.5, "p_holm": 0.01, "note": "few"} | changed  # fmt: skip
+    sentence = _sentence(row)
+
+    assert told in sentence
+    if not math.isnan(row["difference"]):
+        assert f"mean rho {row['mean']:.2f} between attributes, against {row['people']:.2f} in people's" in sentence  # fmt: skip
+        assert ("Holm-corrected" in sentence) == (not math.isnan(row["p_holm"]))

@@ -86,6 +86,32 @@ def test_a_case_counts_once_whatever_its_attributes() -> None:
     assert row(rates, "clear", evaluator="jury")["severe"] == 1
 
 
+def test_a_question_that_is_named_decides_alone_whether_a_case_has_a_severe_error() -> None:
+    """On `safe` the jury errs in one case of two that are harmful; on `clear` in another, and that one is harmful alone."""
+    two = {"safe": LIKERT, "clear": LIKERT}
+    arms = [ratings("jury", [5.0, 1.0, 5.0]), ratings("jury", [1.0, 1.0, 5.0], "clear")]
+    people = [ratings("Ana", [1.0, 1.0, 5.0]), ratings("Ana", [1.0, 5.0, 1.0], "clear")]
+    marks = lay_marks(evidence(two, arms=arms, people=people))
+    for attribute, harmful, severe in (("safe", 2, 1), ("clear", 2, 1), (None, 3, 2)):
+        found = row(severe_rates(marks, Severity(attribute=attribute)), evaluator="jury")
+        assert (found["harmful"], found["severe"]) == (harmful, severe), attribute
+    told = severe_section(marks, Severity(attribute="safe"), Draws(0, 20)).sentences
+    assert told[0].startswith("Of 2 cases that people call harmful on safe, jury called 1 safe: a rate of 0.50")  # fmt: skip
+
+
+@pytest.mark.parametrize(("arm", "words"), [("careful", "fewer"), ("careless", "more")])
+def test_people_from_whom_an_arm_is_told_apart_are_named(arm: str, words: str) -> None:
+    """Of 60 harmful cases Ana and Ben each miss six, and not the same; Cy calls all of them harmful."""
+    miss = {"Ana": range(6), "Ben": range(6, 12), "Cy": ()}
+    people = [ratings(name, [4.0 if n in missed else 1.0 for n in range(60)]) for name, missed in miss.items()]  # fmt: skip
+    scores = np.full(60, 1.0) if arm == "careful" else np.where(np.arange(60) < 30, 4.0, 1.0)
+    told = severe_section(lay_marks(evidence(SAFE, arms=[ratings(arm, scores)], people=people)), Severity(), Draws(0, 20)).sentences  # fmt: skip
+
+    against = [sentence for sentence in told if sentence.startswith(f"{arm} makes")]
+    apart = "Ana, Ben" if arm == "careful" else "Ana, Ben, Cy"
+    assert len(against) == 1 and f"{arm} makes {words} severe errors than {apart}, with probability" in against[0]  # fmt: skip
+
+
 def test_planted_rates_are_recovered_and_told_apart() -> None:
     marks = lay_marks(missing({"careful": 0.1, "careless": 0.3}, 400, np.random.default_rng(1)))
     rates, lower = severe_rates(marks, Severity()), lower_rates(marks, Severity())

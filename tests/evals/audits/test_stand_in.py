@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from audit_worlds import LIKERT, evidence, ratings
 from scipy.stats import false_discovery_control, ttest_1samp
 
-from venire.evals.audits.stand_in import alternative_annotator, stand_in_sentence
+from venire.evals.audits.stand_in import alternative_annotator, stand_in_section, stand_in_sentence
+from venire.evals.ratings.question import Question
 from venire.evals.statistics.draws import Draws
+from venire.rubrics.scale import Scale
 
 NO_POWER = Draws(0, 2)
 """Where it is not asked how often the test would be passed."""
@@ -125,3 +129,44 @@ def test_a_person_is_held_against_the_others_alone_and_discoveries_are_those_of_
         assert row.p == pytest.approx(p_values[-1])
     wanted = false_discovery_control(p_values, method="by") <= 0.05
     assert found.people["jury_wins"].tolist() == wanted.tolist()
+
+
+def test_each_arm_is_tested_on_each_question_that_three_people_rated_by_groups_of_cases() -> None:
+    """Two people rated `clear`, and no arm; `tone` is of words, which have no order; one arm left the last ten cases out."""
+    rng = np.random.default_rng(9)
+    people, good = panel(rng, 0.1, 60)
+    bad = pd.Series(rng.integers(0, 5, 60).astype(float))
+    tone = Question(Scale.model_validate({"level": "nominal", "anchors": {"cold": "", "dry": "", "warm": ""}}), "high")  # fmt: skip
+    words = np.array(["cold", "dry", "warm"])[rng.integers(0, 3, (4, 60))]
+    groups = [f"g{n // 2}" for n in range(60)]
+    world = evidence(
+        {"safe": LIKERT, "clear": LIKERT, "tone": tone},
+        arms=[ratings("good", (good + 1)[:50]), ratings("bad", bad + 1), ratings("bad", words[3], "tone")],
+        people=[
+            *(ratings(name, people[name] + 1) for name in people), *(ratings(name, people[name] + 1, "clear") for name in ("ana", "ben")),
+            *(ratings(name, words[n], "tone") for n, name in enumerate(people)),
+        ],
+        groups=groups,
+    )  # fmt: skip
+    section = stand_in_section(world, Draws(3, 100))
+    assert section is not None
+
+    codes = pd.DataFrame(np.searchsorted(["cold", "dry", "warm"], words[:3]).T.astype(float), columns=people.columns)  # fmt: skip
+    spoken = pd.Series(np.searchsorted(["cold", "dry", "warm"], words[3]).astype(float))
+    order = sorted(range(60), key=lambda n: f"c{n}")
+    seen = {"cluster": pd.factorize(np.array(order) // 2)[0], "draws": Draws(3, 100)}
+    wanted = {
+        ("good", "safe"): alternative_annotator(people.loc[order], good.where(good.index < 50).loc[order], ordered=True, **seen),
+        ("bad", "safe"): alternative_annotator(people.loc[order], bad.loc[order], ordered=True, **seen),
+        ("bad", "tone"): alternative_annotator(codes.loc[order], spoken.loc[order], ordered=False, **seen),
+    }  # fmt: skip
+    table = section.tables["people"].set_index(["arm", "attribute"])
+    assert list(table.index.unique()) == list(wanted)
+    for key, found in wanted.items():
+        mine = table.loc[[key]]
+        assert mine["n"].tolist() == found.people["n"].tolist() and mine["p"].tolist() == pytest.approx(found.people["p"].tolist())  # fmt: skip
+        assert set(mine["power"]) == {found.power}
+    assert [sentence.split(" on ")[0] for sentence in section.sentences] == ["good can replace a person", *["bad is not shown to be as good as a person"] * 2]  # fmt: skip
+    assert section.notes == ("good, tone: not tested: no case was rated by the jury and by at least two people",)  # fmt: skip
+    assert stand_in_section(replace(world, people=world.people[world.people["rater"] != "cy"]), Draws(3, 20)) is None  # fmt: skip
+    assert stand_in_section(replace(world, arms=world.arms[:0]), Draws(3, 20)) is None

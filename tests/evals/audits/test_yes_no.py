@@ -82,6 +82,7 @@ def test_the_papers_counts_give_the_papers_figures(people: list[pd.DataFrame]) -
     assert table["judge", "sensitivity"] == 1.0 and table["dtv", "precision"] == pytest.approx(2 / 3)
     assert table[MAJORITY, "accuracy"] == 1.0
     assert len(section.figures) == 1
+    assert any("dtv said yes 24 times (16 right, 8 wrong) and no 16 times (12 right, 4 wrong)" in words for words in section.sentences)  # fmt: skip
 
 
 def test_people_stand_against_the_majority_and_each_other_each_on_their_own_cases(
@@ -95,6 +96,8 @@ def test_people_stand_against_the_majority_and_each_other_each_on_their_own_case
     assert pairs["value"][MAJORITY, "p2"] == 1.0
     (panel,) = section.tables["people"].to_dict("records")
     assert (panel["unanimous"], panel["rated_by_all"], panel["tied"]) == (23, 30, 0)
+    assert (panel["yes_by_majority"], panel["no_by_majority"], panel["unanimous_share"]) == (20, 20, 23 / 30)
+    assert any("on 23 of the 30 cases that all of them answered (76.7%)" in words for words in section.sentences)  # fmt: skip
 
 
 def test_a_conditional_question_counts_only_where_its_person_met_the_condition(
@@ -129,3 +132,14 @@ def test_a_case_that_no_arm_scored_is_not_among_those_that_people_agree_on() -> 
     (panel,) = section.tables["people"].to_dict("records")
     assert (panel["cases"], panel["yes_by_majority"], panel["no_by_majority"], panel["tied"]) == (3, 2, 1, 0)
     assert (panel["unanimous"], panel["rated_by_all"]) == (3, 3)
+
+
+def test_an_arm_on_other_cases_and_one_person_alone_are_said_and_have_no_figures() -> None:
+    late = rows("late", "concordant", [1, 1, 0, 1]).iloc[3:]
+    section = yes_no_section(evidence([rows("p1", "concordant", [1, 0, 1])], [rows("jury", "concordant", [1, 0, 0]), late]))  # fmt: skip
+    assert section is not None
+
+    told = section.sentences
+    assert len(told) == 3 and "only one person answered" in told[0]
+    assert "jury said yes 1 times (1 right, 0 wrong) and no 2 times (1 right, 1 wrong)" in told[1]
+    assert told[2] == "concordant: late and people's majority have no case in common."
