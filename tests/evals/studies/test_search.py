@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from openai_server import Call, ProviderServer, filled
+from scipy.stats import spearmanr
 from study_files import CASES, TRUTH, report_on, run_quietly, server_models, steady_ballot, study_file
 
 from venire import Store, load_cases
+from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale
 from venire.evals.studies.grid import Axes, SearchSpace
 from venire.evals.studies.plan import plan_study
-from venire.evals.studies.search import Score, beaten_by, pareto_front
+from venire.evals.studies.search import Score, arm_scores, beaten_by, pareto_front
 from venire.evals.studies.study_record import recorded_trials
 from venire.evals.studies.study_run import StudyRun
 from venire.rubrics.errors import MissingExtra
+from venire.rubrics.scale import Scale
 
 WORDS = {case.output[:80]: case.id for case in load_cases(CASES)}
 
@@ -239,3 +243,36 @@ def test_one_seat_is_a_single_judge_and_the_largest_has_every_seat_that_may_be(t
     assert {seat.model for seat in largest.seats} == {"server/a", "server/b"}
     presided = space(tmp_path, orchestrators=(B,)).compose("two", lambda what, among: among[min(1, len(among) - 1)])  # fmt: skip
     assert presided.jury.orchestrator.model == "server/b"
+
+
+def test_by_an_objective_an_arm_has_its_value_and_jackknife_pseudo_values_of_whole_groups() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(1, 6, 18).astype(float)
+    rows = []
+    for arm, noise in (("near", 1), ("far", 3), ("flat", 0)):
+        values = (
+            np.full(18, 3.0) if arm == "flat" else np.clip(truth + rng.integers(-noise, noise + 1, 18), 1, 5)
+        )
+        rows += [{"arm": arm, "case": f"c{n}", "group": f"g{n // 2}", "attribute": "good", "value": value, "truth": truth[n], "credit": 0.5, "cost": 0.2, "seconds": 3.0} for n, value in enumerate(values)]  # fmt: skip
+        rows += [{**rows[-1], "case": f"c{n}", "group": f"g{n // 2}", "attribute": "tone", "value": 0.0, "truth": 1.0} for n in range(18)]  # fmt: skip
+    rows.append({**rows[0], "case": "c0", "credit": np.nan, "value": 1.0, "truth": 5.0})
+    five = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}})
+    kind = Scale.model_validate({"level": "nominal", "anchors": {"plain": "a", "odd": "b"}})
+    scales = {"good": AnswerScale.of(five), "tone": AnswerScale.of(kind)}
+    table = pd.DataFrame(rows)
+    found = arm_scores(table, OBJECTIVES["spearman"], scales)
+
+    assert [*found] == ["near", "far"], "of an arm that never varies there is no correlation"
+    for arm, score in found.items():
+        mine = table[(table["arm"] == arm) & (table["attribute"] == "good") & table["credit"].notna()]
+        whole = spearmanr(mine["value"], mine["truth"]).statistic
+        assert (score.agreement, score.cost, score.latency) == (pytest.approx(whole), 0.2, 3.0)
+        left_out = {group: spearmanr(*mine[mine["group"] != group][["value", "truth"]].T.to_numpy()).statistic for group in mine["group"].unique()}  # fmt: skip
+        assert len(score.by_cluster) == 9
+        assert sorted(score.by_cluster.values()) == pytest.approx(sorted(9 * whole - 8 * each for each in left_out.values()))  # fmt: skip
+    # Less is better of an error: its score is turned round, and of equal groups each has its own mean.
+    errors = arm_scores(table, OBJECTIVES["mae"], scales)["near"]
+    apart = (table["value"] - table["truth"]).abs()[(table["arm"] == "near") & (table["attribute"] == "good") & table["credit"].notna()]  # fmt: skip
+    assert errors.agreement == pytest.approx(-apart.mean()), "in points of the scale"
+    assert sorted(errors.by_cluster.values()) == pytest.approx(sorted(-apart.to_numpy().reshape(9, 2).mean(axis=1)))  # fmt: skip
+    assert {arm: score.agreement for arm, score in arm_scores(table).items()} == {"near": 0.5, "far": 0.5, "flat": 0.5}  # fmt: skip

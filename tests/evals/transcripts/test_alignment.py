@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from venire.evals.transcripts.aligners import lexical_alignment
 from venire.evals.transcripts.alignment import (
     NOTHING,
     AlignedGroup,
+    AlignerAbstention,
     Alignment,
     alignment_cases,
     empty_alignment,
@@ -25,6 +27,11 @@ from venire.evals.transcripts.alignment import (
     similarity,
     spoken_words,
     write_alignment,
+)
+from venire.evals.transcripts.alignment_page import (
+    alignment_sentences,
+    alignment_table,
+    write_alignment_page,
 )
 from venire.evals.transcripts.refinement import refine
 from venire.evals.transcripts.talk import Talk, Utterance, read_talk
@@ -405,6 +412,38 @@ def test_cases_have_what_was_said_and_heard_and_the_turns_before(tmp_path: Path)
     write_alignment(tmp_path / "a.json", alignment)
     assert read_alignment(tmp_path / "a.json") == alignment
     assert read_groups(tmp_path / "a.json") == alignment.groups
+
+
+def test_a_page_has_a_row_a_group_with_what_was_missed_and_what_nobody_said_in_its_place(
+    tmp_path: Path,
+) -> None:
+    said = Talk("call", tuple(Utterance(text=text, start=start) for text, start in (("I took two pills.", 1.5), ("Yes.", None), ("<b>No</b> pain", 9.0), ("at all.", 10.0))))  # fmt: skip
+    heard = talk("crackle", "I took too pills today", "no pain at all")
+    alignment = empty_alignment(said, heard).model_copy(update={"groups": (group([0], [1]), group([2, 3], [2])), "aligner": "by hand"})  # fmt: skip
+    write_alignment_page(alignment, tmp_path / "a.html")
+    html = (tmp_path / "a.html").read_text()
+    rows = re.findall(r'<tr class="(\w+)">(.*?)</tr>', html)
+    cells = [[re.sub(r"<(?!/?(?:del|mark))[^>]*>", "", cell).split() for cell in re.findall(r"<td.*?</td>", row)] for _, row in rows]  # fmt: skip
+    assert [kind for kind, _ in rows] == ["alone", "linked", "alone", "linked"]
+    assert [" ".join(cell) for row in cells for cell in row] == [
+        "", "nobody said it", "0 crackle",
+        "0 at 1.5 s I took <del>two</del> pills.", f"fuzzy {alignment.group_similarity(group([0], [1])):.2f}", "1 I took <mark>too</mark> pills <mark>today</mark>",
+        "1 Yes.", "missed", "",
+        "2–3 at 9.0 s <del>&lt;b&gt;No&lt;/b&gt;</del> pain at all.", f"multi fragment {alignment.group_similarity(group([2, 3], [2])):.2f}", "2 <mark>no</mark> pain at all",
+    ]  # fmt: skip
+    (sentence,) = alignment_sentences(alignment)
+    assert "4 utterances and 3 segments into 2 groups; 1 groups join" in sentence
+    assert "Utterances without a segment: 1; segments without an utterance: 1" in sentence
+    told = alignment_table(alignment)
+    assert next(zip(*(column.cells for column in told.columns), strict=True)) == ("", "(not said)", "0", "crackle")  # fmt: skip
+
+    silent = alignment.model_copy(
+        update={"groups": (), "abstention": AlignerAbstention(reason="refused", detail="no")}
+    )
+    write_alignment_page(silent, tmp_path / "b.html")
+    html = (tmp_path / "b.html").read_text()
+    assert html.count('class="linked"') == 3 and html.count('class="alone"') == 1 and "<del>" not in html
+    assert "missed</td>" not in html and "no utterance is counted as missed" in html
 
 
 def test_a_talk_of_fillers_is_known_by_them_and_groups_without_a_side_are_none(tmp_path: Path) -> None:
