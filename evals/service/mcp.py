@@ -155,7 +155,8 @@ def judged_answer(document: dict[str, Any]) -> ToolAnswer:
             against = "".join(f"; {vote['juror']} gave {vote['value']}" for vote in outcome["dissent"])
             lines.append(f"{name}: {outcome['value']} by {outcome['method']}{against}")
         else:
-            lines.append(f"{name}: {outcome['status'].replace('_', ' ')}, no value ({outcome['why']})")
+            why = f" ({outcome['why']})" if outcome["why"] else ""
+            lines.append(f"{name}: {outcome['status'].replace('_', ' ')}, no value{why}")
     lines += [f"{name}: {value:g}, derived" for name, value in document["derived"].items()]
     if document["flags"]:
         lines.append(f"flags: {', '.join(document['flags'])}")
@@ -173,8 +174,9 @@ def explained_answer(judgement: Judgement, attribute: str | None) -> ToolAnswer:
         return ToolAnswer(judgement.text, document)
     if attribute not in judgement.marks:
         raise RequestError(422, f"no attribute {attribute!r} was asked", nearest(attribute, judgement.marks))
-    parts = judgement.rubric.reversed_names.get(attribute, attribute)
-    names = judgement.rubric.composites.get(attribute, {parts: 1.0})
+    rubric = judgement.rubric
+    parts = rubric.composites.get(attribute, (attribute,))
+    names = [rubric.reversed_names.get(part, part) for part in parts]
     votes = [vote for vote in document["ballots"] if vote["attribute"] in names]
     abstentions = [row for row in document["abstentions"] if row["attribute"] in (None, *names)]
     lines = [f"{attribute}: {judgement.marks[attribute].reason}"]

@@ -19,12 +19,18 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from mixed_rubric import RUBRIC
 from openai_server import Call, ProviderServer, Refusal, jury_of
 from run_files import write_run
 from served_jury import TOKEN, Served, asked, served, venire_program
+from written_transcripts import abstained, cast, transcript_of
 
-from venire.evals.service.judging import CaseRequest
-from venire.evals.service.mcp import EXPLAIN, JUDGE, ExplainRequest
+from venire import Jury, Stop
+from venire.evals.plugins.judgement import Judgement
+from venire.evals.service.judging import CaseRequest, RequestError
+from venire.evals.service.mcp import EXPLAIN, JUDGE, ExplainRequest, explained_answer, judged_answer
+from venire.orchestration.reading.export import case_json
+from venire.orchestration.verdict import verdict
 
 HUNG = "wrist"
 """Where this stands in the text, two of three jurors give no answer."""
@@ -105,6 +111,34 @@ def assert_jury_is_heard(heard: dict[str, Any]) -> None:
     ):
         assert heard[name].is_error and heard[name].structured_content is None
         assert words in heard[name].content[0].text and "Traceback" not in heard[name].content[0].text
+
+
+def test_an_explanation_of_a_composite_has_the_votes_on_what_its_reversed_parts_are_made_from() -> None:
+    """`overall` is half of `accurate` and half of `safety`, which is `risk` turned round; of `risk` one of two votes is missing."""
+    jury = Jury.model_validate({"name": "readers", "protocol": "panel", "quorum": 2, "seats": [{"name": name, "model": "scripted/none"} for name in "abc"]})  # fmt: skip
+    whole = {"accurate": 4, "tone": "plain", "plan": "not_applicable"}
+    ballots = [cast("a", {**whole, "risk": 2}), cast("b", {**whole, "accurate": 1}, abstained=("risk",)), abstained("c", *RUBRIC.names)]  # fmt: skip
+    counted = verdict(transcript_of(ballots).with_stop(Stop(reason="complete")), RUBRIC, jury, count="median")
+    judged = Judgement(counted, RUBRIC, fresh=True)
+
+    risk = [("a", "risk", 2)]
+    accurate = [("a", "accurate", 4), ("b", "accurate", 1)]
+    lost = [("b", "risk"), ("c", None)]
+    for name, votes, abstentions in (("overall", accurate + risk, lost), ("safety", risk, lost), ("risk", risk, lost), ("accurate", accurate, lost[1:])):  # fmt: skip
+        text, document = explained_answer(judged, name)
+        assert sorted((vote["juror"], vote["attribute"], vote["value"]) for vote in document["ballots"]) == sorted(votes), name  # fmt: skip
+        assert sorted((row["juror"], row["attribute"]) for row in document["abstentions"]) == abstentions
+        assert text.startswith(f"{name}: ") and text.count(" gave ") >= len(votes)
+        assert text.count(" abstained: ") == len(abstentions)
+    assert len(explained_answer(judged, None).document["ballots"]) == 7
+    with pytest.raises(RequestError, match="no attribute 'safty' was asked"):
+        explained_answer(judged, "safty")
+    lines = judged_answer(case_json(counted)).text.splitlines()
+    assert lines[1] == "accurate: 2.5 by median; a gave 4; b gave 1"
+    assert (
+        lines[2].startswith("risk: hung, no value (too few jurors voted")
+        and lines[4] == "plan: not applicable, no value"
+    )
 
 
 def test_over_stdio(tmp_path: Path) -> None:

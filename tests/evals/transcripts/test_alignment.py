@@ -418,22 +418,23 @@ def test_a_page_has_a_row_a_group_with_what_was_missed_and_what_nobody_said_in_i
     tmp_path: Path,
 ) -> None:
     said = Talk("call", tuple(Utterance(text=text, start=start) for text, start in (("I took two pills.", 1.5), ("Yes.", None), ("<b>No</b> pain", 9.0), ("at all.", 10.0))))  # fmt: skip
-    heard = talk("crackle", "I took too pills today", "no pain at all")
+    heard = talk("crackle", "I took too pills today", "no pain at all", "click", "bye")
     alignment = empty_alignment(said, heard).model_copy(update={"groups": (group([0], [1]), group([2, 3], [2])), "aligner": "by hand"})  # fmt: skip
     write_alignment_page(alignment, tmp_path / "a.html")
     html = (tmp_path / "a.html").read_text()
     rows = re.findall(r'<tr class="(\w+)">(.*?)</tr>', html)
     cells = [[re.sub(r"<(?!/?(?:del|mark))[^>]*>", "", cell).split() for cell in re.findall(r"<td.*?</td>", row)] for _, row in rows]  # fmt: skip
-    assert [kind for kind, _ in rows] == ["alone", "linked", "alone", "linked"]
+    assert [kind for kind, _ in rows] == ["alone", "linked", "alone", "linked", "alone", "alone"]
     assert [" ".join(cell) for row in cells for cell in row] == [
         "", "nobody said it", "0 crackle",
         "0 at 1.5 s I took <del>two</del> pills.", f"fuzzy {alignment.group_similarity(group([0], [1])):.2f}", "1 I took <mark>too</mark> pills <mark>today</mark>",
         "1 Yes.", "missed", "",
         "2–3 at 9.0 s <del>&lt;b&gt;No&lt;/b&gt;</del> pain at all.", f"multi fragment {alignment.group_similarity(group([2, 3], [2])):.2f}", "2 <mark>no</mark> pain at all",
+        "", "nobody said it", "3 click", "", "nobody said it", "4 bye",
     ]  # fmt: skip
     (sentence,) = alignment_sentences(alignment)
-    assert "4 utterances and 3 segments into 2 groups; 1 groups join" in sentence
-    assert "Utterances without a segment: 1; segments without an utterance: 1" in sentence
+    assert "4 utterances and 5 segments into 2 groups; 1 groups join" in sentence
+    assert "Utterances without a segment: 1; segments without an utterance: 3" in sentence
     told = alignment_table(alignment)
     assert next(zip(*(column.cells for column in told.columns), strict=True)) == ("", "(not said)", "0", "crackle")  # fmt: skip
 
@@ -442,8 +443,10 @@ def test_a_page_has_a_row_a_group_with_what_was_missed_and_what_nobody_said_in_i
     )
     write_alignment_page(silent, tmp_path / "b.html")
     html = (tmp_path / "b.html").read_text()
-    assert html.count('class="linked"') == 3 and html.count('class="alone"') == 1 and "<del>" not in html
+    assert html.count('class="linked"') == 4 and html.count('class="alone"') == 1 and "<del>" not in html
     assert "missed</td>" not in html and "no utterance is counted as missed" in html
+    write_alignment_page(silent.model_copy(update={"heard": silent.heard[:1]}), tmp_path / "c.html")
+    assert (tmp_path / "c.html").read_text().count('class="alone"') == 3
 
 
 def test_a_talk_of_fillers_is_known_by_them_and_groups_without_a_side_are_none(tmp_path: Path) -> None:
