@@ -30,6 +30,7 @@ from venire.evals.statistics.correlation import spearman
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
 from venire.evals.statistics.matrix import FloatArray
+from venire.rubrics.scale import Scale
 
 
 def rmse(first: object, second: object) -> float:
@@ -332,6 +333,20 @@ def test_in_the_learning_curve_a_juror_counts_once_however_often_it_was_asked() 
 
     error = learning_curve(done, seed=0, repeats=2)["rmse"].iloc[-1]
     assert error == pytest.approx(rmse(done.scores["after"], done.scores["people"]))
+
+
+def test_in_the_learning_curve_an_error_counts_by_the_length_of_its_own_scale() -> None:
+    """On 1 to 9 everybody gives twice as many points less one: of two scales that say the same, the first's error stays."""
+    votes, people = harsh_jury(6, 60)
+    nine = Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 10)}})
+    asked = {"accurate": Question(LIKERT, "high"), "fine": Question(nine, "high")}
+    cast = {"accurate": votes, "fine": {name: 2 * given - 1 for name, given in votes.items()}}
+    seen = {"accurate": people, "fine": 2 * people - 1}
+    one, two = (
+        learning_curve(cross_validate(labelled_scores(jury_evidence({name: cast[name] for name in names}, {name: seen[name] for name in names}, questions={name: asked[name] for name in names}), "jury")), seed=0, repeats=2)["rmse"].tolist()
+        for names in (["accurate"], ["accurate", "fine"])
+    )  # fmt: skip
+    assert two == pytest.approx(one)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from written_transcripts import written_run
 
 from venire import Case, Store, VenireError
 from venire.evals.calibration import Calibration, apply, calibrate, load_calibration
+from venire.evals.calibration.labelled_scores import TooFewLabels
 from venire.evals.ratings.evidence import gather
 from venire.evals.ratings.people import load_ratings
 
@@ -181,6 +182,47 @@ def test_an_arms_scores_are_of_its_own_jurors_where_another_arm_seats_the_same(t
         alone = apply(saved, written_run(tmp_path / name, RUBRIC, cases, {name: arms[name]})).scores
         alone = alone.set_index(["arm", "case", "attribute"]).sort_index()
         pd.testing.assert_frame_equal(together.loc[[name]], alone)
+
+
+def test_a_verdict_that_is_calibrated_itself_has_its_own_curve_and_its_counting_rule_and_jurors(
+    tmp_path: Path,
+) -> None:
+    """Jurors' votes calibrated one by one may be counted by any rule; of two arms one has too few labels."""
+    rng = np.random.default_rng(5)
+    cases = [Case(id=f"c{number}", output="x") for number in range(24)]
+
+    def votes(seats: str, labelled: int = 24) -> dict[str, dict[str, dict[str, int]]]:
+        return {case.id: {seat: {name: int(rng.integers(1, 6)) for name in RUBRIC.names} if n < labelled else {} for seat in seats} for n, case in enumerate(cases)}  # fmt: skip
+
+    heard = {"jury": votes("xy"), "few": votes("xy", 3)}
+    run, mean = (written_run(tmp_path / count, RUBRIC, cases, heard, count=count) for count in ("median", "mean"))  # fmt: skip
+    rows = [(case.id, who, name, float(rng.integers(1, 6))) for case in cases for who in ("ann", "bob", "cy") for name in RUBRIC.names]  # fmt: skip
+    human = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+    whole, parts = (calibrate(run, human, folds=2, resamples=20, direct=direct) for direct in (True, False))
+
+    assert list(whole.crossed) == ["jury"] and len(whole.refusals) == 1 and whole.arms["jury"].jury.count == "median"  # fmt: skip
+    scores = whole.apply(run).scores.set_index(["case", "attribute"])["value"]
+    for case in ("c0", "c7"):
+        verdict = np.median([given["accurate"] for given in heard["jury"][case].values()])
+        curve = whole.crossed["jury"].calibrator.curves_["jury", "accurate"]
+        assert scores[case, "accurate"] == pytest.approx(curve.predict([verdict])[0], abs=1e-5)
+    assert parts.apply(mean).scores["value"].notna().all()
+    with pytest.raises(VenireError, match="the counting rule is mean, but the calibration was made for median"):  # fmt: skip
+        whole.apply(mean)
+    other = written_run(tmp_path / "other", RUBRIC, cases, {"jury": votes("xyz")})
+    with pytest.raises(VenireError, match="no calibration exists for the juror 'z'"):
+        whole.apply(other)
+    assert any("'z' was never calibrated" in note for note in parts.apply(other).notes)
+    strangers = written_run(tmp_path / "strangers", RUBRIC, cases, {"jury": votes("vw")})
+    with pytest.raises(VenireError, match="no calibration exists for the juror 'v'"):
+        parts.apply(strangers)
+    with pytest.raises(TooFewLabels):
+        calibrate(run, human, arm="few", folds=2)
+    averaged = calibrate(run, human, folds=2, resamples=20, reference="mean", arm="jury")
+    for found, rule in ((averaged, "mean"), (parts, "median")):
+        rated = human[human["attribute"] == "accurate"].groupby("case")["value"].agg(rule)
+        people = found.scores[found.scores["attribute"] == "accurate"].set_index("case")["people"]
+        assert people.to_dict() == pytest.approx(rated.to_dict()), rule
 
 
 def test_a_juror_without_a_calibration_is_left_out_and_named(run: Path, calibration: Calibration) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from juror_worlds import LIKERT, ONE_TO_FIVE, TWO, WORDS
+from scipy.stats import kendalltau
 
 from venire.evals.agreement.rater_agreement import agreement
 from venire.evals.comparison.objectives import (
@@ -50,6 +51,15 @@ def test_an_objective_is_the_coefficient_of_its_name(name: str) -> None:
     many = OBJECTIVES[name].value(np.array([x, 6 - x]), np.broadcast_to(y, (2, 40)), scale)
 
     assert [alone[0], with_gap[0], many[0]] == pytest.approx([wanted] * 3, abs=1e-9)
+
+
+def test_taus_of_few_and_of_many_values_are_scipys_and_of_one_there_is_none() -> None:
+    rng = np.random.default_rng(5)
+    yes, few, many = rng.integers(0, 2, 90), rng.integers(1, 4, 90), rng.random(90)
+    for x, y in ((yes, few), (few, yes), (many, many[::-1]), (few, many)):
+        wanted = kendalltau(x, y).statistic
+        assert OBJECTIVES["kendall"].value(x[None].astype(float), y[None].astype(float), AnswerScale.of(LIKERT))[0] == pytest.approx(wanted)  # fmt: skip
+    assert np.isnan(OBJECTIVES["kendall"].value(np.ones((1, 90)), few[None].astype(float), AnswerScale.of(LIKERT))[0])  # fmt: skip
 
 
 def test_alpha_takes_the_scales_level() -> None:

@@ -49,6 +49,8 @@ def test_what_only_the_correction_forbids_is_said_to_be_so():
 
 def test_an_interval_with_zero_in_it_makes_no_claim():
     assert "is not shown to differ" in told(p=0.2, p_holm=0.2, high=0.05)
+    assert "is not shown to differ" in told(p=1.0, p_holm=1.0, value=0.0, low=-0.1, high=0.1)
+    assert "the same mean absolute error against people on every case" in told(p=1.0, p_holm=1.0, value=0.0, low=np.nan, high=np.nan)  # fmt: skip
 
 
 def test_without_an_interval_the_note_says_why():

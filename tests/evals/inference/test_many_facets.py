@@ -199,6 +199,8 @@ def test_a_fair_count_is_the_fair_average_and_without_cases_enough_the_plain_mea
     few = learn_severities(run[:9])
     assert few(run[0]).value == pytest.approx(np.mean([float(vote) for vote in run[0].votes.values()]))
     assert "plain mean" in few(run[0]).why
+    alike = [tally(f"c{n}", {"x": 3, "y": 3}) for n in range(14)]
+    assert {(learn_severities(alike)(each).value, learn_severities(alike)(each).why == few(run[0]).why) for each in alike} == {(3.0, True)}  # fmt: skip
     assert count(tally("c1", {"x": 3})).value is None, "a quorum comes first"
     assert count(tally("c0", {"x": "a", "y": "a"}, words, "tone")).value is None
 

@@ -29,7 +29,15 @@ from venire.evals.metrics.measuring import (
     track,
 )
 from venire.evals.metrics.metric import Metric, chosen_metrics
-from venire.evals.metrics.metric_tables import MetricReport, _bar, metrics_json, metrics_table, tracking_table
+from venire.evals.metrics.metric_tables import (
+    MetricReport,
+    _bar,
+    metrics_json,
+    metrics_table,
+    risk_terminal_table,
+    tracking_table,
+    write_metrics,
+)
 from venire.evals.metrics.normalisation import load_normalisation
 from venire.evals.statistics.roc import severity_tracking
 from venire.rubrics import InvalidFile, VenireError
@@ -251,10 +259,33 @@ def test_terminal_document_table_and_bars_say_the_same_of_a_metric() -> None:
     assert [cell.split()[0] for cell in terminal.columns[2].cells] == ["10.50", "0.52"]
     alone = metrics_table(replace(report, tracked=()))
     assert [list(column.cells) for column in alone.columns[2:]] == [["edit", "given"], ["20", "19"], ["10.500", f"{np.mean([1 - n / 20 for n in range(19)]):.3f}"]]  # fmt: skip
+    assert not tracked[0].has_wrong_sign(0.0) and not tracked[1].has_wrong_sign(0.0)
     said = " ".join(report.sentences())
     assert "1 of 20 outputs are missing" in said and "harm in 18 of the 20 cases" in said
     assert "severe (6 cases)" in said and "harmless (9 cases)" in said and "over 10 groups" in said
     assert said.endswith("people see harm): Score.") and "corpus" not in document
+
+
+def test_a_metric_that_tells_nothing_points_no_way_and_the_page_has_both_cases_and_all_values(
+    tmp_path: Path,
+) -> None:
+    pairs = [TextPair(f"c{n}", "a b", "a", None) for n in range(60)]
+    flat = MeasuredMetric("flat", "Flat", "given", "high", (0.0, 1.0), {f"c{n}": 0.5 for n in range(60)})
+    labels = PeopleLabels("harm", {f"c{n}": float(n % 2) for n in range(60)}, 1.0, 0.0, False)
+    tracked = track([flat], pairs, labels)
+    risk = risk_table([flat], "c1", "c0")
+    report = MetricReport(pairs, [flat], load_normalisation("plain"), labels, tracked, risk)
+    table = tracking_table(report).set_index("statistic")
+
+    assert table.loc["auc", "value"] == 0.5 and not table["wrong_sign"].any() and risk["aligned"].tolist() == ["tie"]  # fmt: skip
+    assert metrics_json(report)["pair"] == risk.to_dict("records")
+    cells = [list(column.cells) for column in risk_terminal_table(risk.assign(worse=0.25, better=math.nan), "c1", "c0").columns]  # fmt: skip
+    assert cells == [["flat"], ["high"], ["0.2500"], ["–"], ["tie"]]
+    page = write_metrics(report, tmp_path).read_text()
+    assert len(pd.read_csv(tmp_path / "tables/values.csv")) == 60 and "first 50 of 60 cases" in page
+    assert pd.read_csv(tmp_path / "tables/pair.csv")["aligned"].tolist() == ["tie"] and "Two cases" in page
+    write_metrics(replace(report, risk=None, tracked=()), tmp_path / "plain")
+    assert [file.name for file in (tmp_path / "plain/tables").iterdir()] == ["values.csv"]
 
 
 def test_scores_of_others_keep_their_family_and_direction_and_a_blank_is_no_number(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from written_transcripts import cast, transcript_of, written_run
 
 from venire import Case, Jury, Stop, Store, load_rubric
@@ -21,6 +22,7 @@ from venire.orchestration.record import Arm
 from venire.orchestration.transcript import Decided
 from venire.orchestration.verdict import verdict
 from venire.rubrics.ballot import Vote
+from venire.rubrics.errors import InvalidFile
 from venire.rubrics.ratings import Rating
 
 PREFERENCE = load_rubric("preference")
@@ -130,6 +132,17 @@ def test_a_file_without_names_of_cases_numbers_them_and_a_judge_of_turns_has_a_c
     file.write_text("question_id,turn,model_1,model_2,preference,output_1\n8,1,x,y,1,long\n8,2,x,y,1,long\n")
     turns, _ = load_preferences(file)
     assert turns["case"].tolist() == ["8, turn 1", "8, turn 2"] and turns["length"].isna().all()
+
+
+def test_a_preference_from_1_to_2_is_a_share_and_no_other_number_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "p.csv"
+    file.write_text("first,second,preference\nx,y,1\nx,y,1.25\nx,y,2\nx,y,Tie\nx,y,second\nx,y,x\nx,y,error\n")  # fmt: skip
+    table, lost = load_preferences(file)
+    assert (table["share"].tolist(), lost) == ([1.0, 0.75, 0.0, 0.5, 0.0, 1.0], 1)
+    for cell in ("0.5", "2.5", "maybe"):
+        file.write_text(f"first,second,preference\nx,y,{cell}\n")
+        with pytest.raises(InvalidFile, match="is not a preference"):
+            load_preferences(file)
 
 
 def test_people_of_a_run_are_read_in_numbers_only_where_outputs_were_compared(tmp_path: Path) -> None:
