@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from written_transcripts import written_run
 
 from venire import VenireError
 from venire.agents.desk import Desk
@@ -132,6 +133,22 @@ def test_a_list_says_which_cases_are_rated_and_in_which_order(tmp_path: Path) ->
     (tmp_path / "list.csv").write_text("id\nc2\nc9\n")
     with pytest.raises(VenireError, match="there is no case 'c9' to rate"):
         rated_cases(tmp_path / "cases.jsonl", "clinical-note", tmp_path / "list.csv", blind=True)
+
+
+def test_the_cases_of_a_run_are_rated_blind_or_beside_what_its_juries_found(tmp_path: Path) -> None:
+    cases = [Case(id="c0", output="Text.", system="s"), Case(id="c1", output="Text.")]
+    said = {"accurate": 4, "thorough": "not_applicable", "fault": "not_applicable"}
+    votes = {"one": {"c0": {"a": said}, "c1": {"a": {**said, "accurate": 1, "fault": "dose"}}}, "two": {"c0": {"a": {**said, "accurate": 2}}, "c1": {"a": {}}}}  # fmt: skip
+    run = written_run(tmp_path / "run", NOTES, cases, votes)  # type: ignore[arg-type]
+    found, rubric, known = rated_cases(run, None, None, blind=False)
+    assert found == cases and rubric == NOTES
+    assert known["c0"] == ("System: s", "one: accurate 4, thorough not_applicable, fault not_applicable", "two: accurate 2, thorough not_applicable, fault not_applicable")  # fmt: skip
+    assert known["c1"][0] == "one: accurate 1, thorough not_applicable, fault dose"
+    assert known["c1"][1].startswith("two: accurate hung, thorough hung")
+    blind, other, nothing = rated_cases(run, "clinical-note", None, blind=True)
+    assert (blind, other.name, nothing) == (cases, "clinical-note", {})
+    with pytest.raises(VenireError, match="no rubric is given"):
+        rated_cases(tmp_path / "cases.jsonl", None, None, blind=True)
 
 
 def test_who_rates_what_is_balanced_seeded_and_kept(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from venire.evals.studies.plan_cost import (
     over_budget,
     search_cost,
 )
+from venire.evals.studies.study_report import _juries_in_short, _use_in_short
 from venire.rubrics.case import Case
 
 NAN = math.nan
@@ -93,6 +94,39 @@ def test_juries_pay_where_they_beat_the_best_judge_and_a_constant(value: float, 
     empty = pd.DataFrame()
     tables = AdviceTables(answers(value, p), ARMS, noise(), empty, "votes", empty, empty, empty, empty, over_constant=over)  # fmt: skip
     assert bool(juries_pay(tables)) is pays
+
+
+def test_the_first_page_says_what_to_use_for_what_and_where_a_jury_pays() -> None:
+    def composition(**changed: Any) -> Any:
+        choices = [("clear", "solo", False), ("risk", "jury", True), ("tone", "solo", True)]
+        front = [("solo", 0.8, 0.7, 0.9, 1.0), ("jury", 0.85, 0.75, 0.95, 3.0)]
+        given = {
+            "chosen_apart": False, "recommended": "jury", "unit": "model calls per case", "pays": True,
+            "choices": pd.DataFrame(choices, columns=["attribute", "use", "pays"]),
+            "frontier": pd.DataFrame(front, columns=["arm", "score", "low", "high", "cost"]),
+            "noise": pd.DataFrame({"p": [NAN, 0.1], "note": ["too few cases", ""]}),
+            "answers": pd.DataFrame([{"what": "x", "value": 9.0, "low": 9.0, "high": 9.0, "p": 0.5}, {"what": DIFFERENCE, "value": 0.05, "low": 0.01, "high": 0.09, "p": 0.01}]),
+        }  # fmt: skip
+        return SimpleNamespace(**{**given, **changed})
+
+    assert "Use jury: " in _use_in_short(composition()) and "(0.85 [0.75, 0.95], 3 model calls per case)" in _use_in_short(composition())  # fmt: skip
+    unsure = composition(noise=pd.DataFrame({"p": [NAN], "note": ["too few cases"]}))
+    assert _use_in_short(unsure) == "No arm can be recommended yet: jury scored best, but too few cases."
+    apart = composition(chosen_apart=True)
+    assert _use_in_short(apart).startswith("Use solo for clear, tone; jury for risk: ")
+    many = pd.DataFrame([(f"q{n}", f"arm{n}", False) for n in range(6)], columns=["attribute", "use", "pays"])
+    assert "arm3 for q3; 2 more arms with --full: " in _use_in_short(
+        composition(chosen_apart=True, choices=many)
+    )
+    assert _juries_in_short(apart) == "A jury is worth using on risk, tone."
+    assert _juries_in_short(composition(chosen_apart=True, choices=many)).startswith("No jury is shown")
+    assert _juries_in_short(composition()).endswith("is 0.05 [0.01, 0.09].") and _juries_in_short(composition()).startswith("A jury is worth")  # fmt: skip
+    assert _juries_in_short(composition(pays=False)).startswith("No jury is shown to be worth using: ")
+    for nothing in ([], [{"what": DIFFERENCE, "value": 0.05, "low": NAN, "high": NAN, "p": NAN}]):
+        answers = pd.DataFrame(nothing, columns=["what", "value", "low", "high", "p"])
+        assert (
+            _juries_in_short(composition(answers=answers)) == "It is not shown whether a jury is worth using."
+        )
 
 
 def test_a_price_in_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from venire.evals.studies.plan_cost import (
     search_cost,
 )
 from venire.evals.studies.study import Study
+from venire.evals.studies.study_plan import _run_lines
 from venire.personas.jury import Jury
 
 CHEAP, DEAR = Price(prompt=1, completion=2), Price(prompt=10, completion=20)
@@ -165,3 +167,34 @@ def test_what_is_left_of_a_budget_is_never_below_nothing(budget: dict[str, Any])
     assert left == (want if budget else dict.fromkeys(want))
     spent = limits.remaining(Cost(99, Usage(999, 0), 99, 9.0), 99.0)
     assert set(spent.values()) == ({0} if budget else {None})
+
+
+def test_what_a_plan_says_of_its_cost_has_both_ends_and_the_price_in_batches() -> None:
+    def lines(total: CostEstimate, *, unpriced: tuple[str, ...] = (), tasks: tuple[str, ...] = (), **keys: Any) -> list[str]:  # fmt: skip
+        split = SimpleNamespace(selection=["c0", "c1"], test=["c2"])
+        named = tuple(SimpleNamespace(name=name) for name in tasks)
+        plan = SimpleNamespace(total=total, study=study(**keys), split=split, tasks=named, arms=("a", "b"), cases=("c0", "c1", "c2"), alone=40, unpriced=unpriced, notes=("A note.",))  # fmt: skip
+        return _run_lines(plan)  # type: ignore[arg-type]
+
+    exact = lines(CostEstimate(cost(30, 900, 100, usd=0.5), cost(0, 0, 0, usd=0.0)))
+    assert exact[0] == "2 arms on 3 cases (2 for choosing arms, 1 for scoring the chosen arms)"
+    assert exact[1].startswith(
+        "30 calls, if every answer is usable; run one by one, the arms would make at least 40 calls"
+    )
+    assert (
+        exact[2].startswith("tokens: about 1000, ")
+        and exact[3] == "price: $0.5000; in batches (--batch) $0.2500"
+    )
+    assert exact[4:] == ["A note."]
+    bounded = lines(CostEstimate(cost(30, 900, 100, usd=0.5), cost(12, 50, 50, usd=1.5)), tasks=("ward", "clinic"), budget={"max_calls": 100, "max_usd": 2.5})  # fmt: skip
+    assert (
+        bounded[1]
+        == "Between 30 and 42 calls; run one by one, the arms would make at least 40 calls, ward, clinic not counted"
+    )
+    assert bounded[2].startswith("tokens: about 1000 to 1100, ") and bounded[3] == "price: $0.5000 to $2.0000; in batches (--batch) $0.2500 to $1.0000"  # fmt: skip
+    assert bounded[4] == "budget: max_usd 2.5, max_calls 100"
+    endless = lines(CostEstimate(cost(30, usd=0.5), None))
+    assert endless[1].startswith("Between 30 and ? calls") and endless[3].startswith(
+        "price: $0.5000 to unknown; in"
+    )
+    assert lines(CostEstimate(cost(30, usd=None), None), unpriced=("m", "n"))[3] == "price: unknown; unknown for m, n"  # fmt: skip
