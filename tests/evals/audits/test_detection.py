@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from venire import VenireError
 from venire.evals.audits.detection import OutsideLabel, detection_section, outside_label
-from venire.evals.audits.rescoring import against_panel, rescore_section
+from venire.evals.audits.rescoring import _win, against_panel, rescore_section
 from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.score_tables import lay_marks
 from venire.evals.statistics.draws import Draws
@@ -61,6 +61,14 @@ def test_wrong_cases_are_looked_for_from_the_lowest_mean_of_their_outputs() -> N
     assert not none.tables and "0 of 5 labelled cases as wrong" in none.sentences[0]
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "rate", "told"),
+    [(0.1, 0.3, 0.98, "RMSE 98% (clearly nearer)"), (-0.3, -0.1, 0.02, "RMSE 2% (clearly further away)"), (-0.1, 0.1, 0.5, "RMSE 50%"), (NAN, NAN, 0.9, "RMSE 90%"), (NAN, NAN, NAN, "RMSE undefined")],
+)  # fmt: skip
+def test_a_win_is_clear_where_the_interval_leaves_out_zero(low: float, high: float, rate: float, told: str) -> None:  # fmt: skip
+    assert _win({"low": low, "high": high, "win_rate": rate}, "rmse").casefold() == told.casefold()
+
+
 def test_a_second_panel_is_held_against_the_first_as_the_arm_is() -> None:
     """On the four cases that all three scored the arm is off by 1, 0, 1, 0 and the panel by 2, 0, 0, 2, always above."""
     people, arm, panel = [1.0, 2.0, 3.0, 2.0, 4.0], [2.0, 2.0, 4.0, 2.0, 5.0], [3.0, 2.0, 3.0, 4.0]
@@ -85,6 +93,9 @@ def test_a_second_panel_is_held_against_the_first_as_the_arm_is() -> None:
     assert rho["of_arm"] == pytest.approx(spearmanr(arm[:4], people[:4]).statistic)
     assert rho["of_panel"] == pytest.approx(spearmanr(panel, people[:4]).statistic)
     assert found.loc[("after", "safe", "rmse"), "of_arm"] == 0.0
+    (words,) = rescore_section(given, {"jury": scores}, Draws(0, 20)).sentences  # type: ignore[union-attr]
+    assert words.startswith("On the 4 scores that jury and the second panel both gave, jury is nearer to the first panel")  # fmt: skip
+    assert "resamples: not calibrated, " in words and "; calibrated, " in words
     section = rescore_section(given, {"jury": scores, "other": scores.iloc[:0]}, Draws(0, 20))
     assert section is not None and "other is not compared" in section.notes[0] and len(section.sentences) == 1
     assert rescore_section(evidence({"safe": LIKERT}, arms=[ratings("jury", arm)]), {}, Draws(0)) is None

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,19 @@ from statsmodels.genmod.generalized_linear_model import GLM
 from venire import Case, Limits, Store, VenireError, load_rubric
 from venire.cli import app
 from venire.evals import compare
-from venire.evals.audits.pair_bias import circles, pair_reports, run_preferences, system_matrix
+from venire.evals.audits.pair_bias import (
+    Bias,
+    Circles,
+    circles,
+    pair_reports,
+    pair_section,
+    pair_sentences,
+    run_preferences,
+    system_matrix,
+)
 from venire.evals.ratings.preferences import pair_votes
 from venire.evals.statistics.bradley_terry import davidson, length_controlled
+from venire.evals.statistics.estimate import Estimate, undefined
 from venire.orchestration.run_session import RunSession, run_session
 from venire.rubrics.ratings import Rating
 from venire.web.people import people_of_run
@@ -340,6 +351,35 @@ def test_of_the_pairs_heard_those_without_a_verdict_are_hung_and_the_preferred_o
         and matrix.loc["q", "p"] == "30% of 5"
         and matrix.loc["p", "p"] == ""
     )
+
+
+def test_what_leans_on_place_or_label_is_said_of_all_seats_and_of_the_verdict_where_holms_p_is_small() -> (
+    None
+):
+    rows = [
+        {"arm": "j", "attribute": "x", "who": "verdict", "stage": "final", "case": f"c{n}", "cluster": f"c{n}", "question": "", "a": "p", "b": "q", "outcome": 1 - 2 * (n % 2), "shown": 1 if n % 3 else -1, "length": float(n), "same": n < 2, "contradicts": False}
+        for n in range(12)
+    ]  # fmt: skip
+    (report,) = pair_reports(pd.DataFrame(rows), {("j", "x"): 12})
+    strong, weak = (Estimate(math.log(3), 0.5, 1.7, 12, "m", 0.95) for _ in range(2))
+    none = undefined("never both orders", method="m", n=0)
+
+    def bias(who: str, place: Estimate, label: Estimate, p_place: float, p_label: float, contradictions: int = 0) -> Bias:  # fmt: skip
+        return replace(report.biases[0], who=who, position=place, label=label, length=weak, contradictions=contradictions, p_holm={"position": p_place, "label": p_label, "length": 0.5})  # fmt: skip
+
+    given = [bias("all seats", strong, strong, 0.01, 0.06), bias("s", strong, strong, 0.01, 0.01, 3), bias("verdict", none, strong, math.nan, 0.04)]  # fmt: skip
+    report = replace(report, biases=given, circles=Circles(1, 4))
+    _, *told = pair_sentences(report)
+
+    assert [sentence.split(" judgements")[0] for sentence in told[:2]] == [
+        "all seats (final): between two equally good outputs, the output shown first is preferred in 75% of the",
+        "verdict (final): between two equally good outputs, the output called A is preferred in 75% of the",
+    ]
+    assert told[2] == "verdict, position: never both orders." and told[3].startswith("1 of 4 triples")
+    assert told[4].startswith("2 pairs consist of two identical outputs") and len(told) == 5
+    biases = list(pair_section(report).tables.values())[2].set_index("who")
+    assert biases["contradictions"].tolist() == ["", 3, ""] and biases.loc["verdict", "shown first"] == "-"
+    assert biases.loc["all seats", "shown first"].endswith("p 0.010") and biases.loc["s", "longer"].endswith("p 0.500")  # fmt: skip
 
 
 def test_arms_whose_every_comparison_is_hung_are_said_to_be(tmp_path: Path) -> None:

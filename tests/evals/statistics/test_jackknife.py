@@ -290,3 +290,5 @@ def test_groups_of_several_cases_must_be_so_many(gate: Gate, fewest: int) -> Non
     for groups in (24, 25):
         grid = Matrix(np.ones((groups * 2, 2)), tuple(range(groups * 2)), ("a", "b"), np.arange(groups * 2) % groups)  # fmt: skip
         assert bool(group_warning(grid)) == (groups < 25)
+    alone = Matrix(np.ones((10, 2)), tuple(range(10)), ("a", "b"), np.arange(10))
+    assert not group_warning(alone), "few cases of no group"
