@@ -161,6 +161,7 @@ def test_jurors_who_change_places_leave_the_distribution_as_it_was(rubric: Rubri
         ((1, 4), (2, 3)),
         ((1, 2), (3, 4)),
         ((1, 1, 5), (2, 3, 4)),
+        ((2, 10), (9, 9)),
     ],
 )
 def test_the_statistic_is_scipys(before: tuple[int, ...], after: tuple[int, ...]) -> None:
