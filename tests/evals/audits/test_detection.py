@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from venire import VenireError
 from venire.evals.audits.detection import OutsideLabel, detection_section, outside_label
-from venire.evals.audits.rescoring import _win, against_panel, rescore_section
+from venire.evals.audits.rescoring import MEASURES, _win, against_panel, rescore_section
 from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.score_tables import lay_marks
 from venire.evals.statistics.draws import Draws
@@ -93,9 +93,10 @@ def test_a_second_panel_is_held_against_the_first_as_the_arm_is() -> None:
     assert rho["of_arm"] == pytest.approx(spearmanr(arm[:4], people[:4]).statistic)
     assert rho["of_panel"] == pytest.approx(spearmanr(panel, people[:4]).statistic)
     assert found.loc[("after", "safe", "rmse"), "of_arm"] == 0.0
-    (words,) = rescore_section(given, {"jury": scores}, Draws(0, 20)).sentences  # type: ignore[union-attr]
+    (words,) = rescore_section(given, {"jury": scores}, Draws(0, 200)).sentences  # type: ignore[union-attr]
     assert words.startswith("On the 4 scores that jury and the second panel both gave, jury is nearer to the first panel")  # fmt: skip
-    assert "resamples: not calibrated, " in words and "; calibrated, " in words
+    before, after = (", ".join(_win(found.loc[(side, OVERALL, measure)], measure) for measure in MEASURES) for side in ("before", "after"))  # fmt: skip
+    assert before != after and words.endswith(f"resamples: not calibrated, {before}; calibrated, {after}.")
     section = rescore_section(given, {"jury": scores, "other": scores.iloc[:0]}, Draws(0, 20))
     assert section is not None and "other is not compared" in section.notes[0] and len(section.sentences) == 1
     assert rescore_section(evidence({"safe": LIKERT}, arms=[ratings("jury", arm)]), {}, Draws(0)) is None

@@ -446,3 +446,24 @@ def test_a_rater_is_named_only_where_alpha_rises_by_enough_and_beyond_chance() -
     assert unsure and not any(row["outlier"] for row in unsure)
     assert all(row["outlier"] == (row["rise"] >= 0.05 and row["low"] > 0) for row in rows)
     assert any(row["outlier"] for row in rows)
+
+
+def test_strengths_of_two_are_half_the_log_odds_and_none_are_finite_where_somebody_never_lost() -> None:
+    """The first wins three of four, a tie counting half of each; the jackknife's stand-in, a sandwich, by hand."""
+    shares = np.array([1.0, 1.0, 0.5, 0.5])
+    first, second, case = np.zeros(4, dtype=np.int64), np.ones(4, dtype=np.int64), np.arange(4)
+    one, other = bradley_terry(first, second, shares, case, players=2)
+    gaps = shares - 0.75
+    assert (one.value, other.value) == pytest.approx((np.log(3) / 2, -np.log(3) / 2)) and one.n == 4
+    assert one.se == pytest.approx(np.sqrt((gaps**2).sum() * 4 / 3) / (4 * 0.75 * 0.25) / 2)
+
+    chain = np.array([[0, 1], [1, 2], [0, 2], [1, 0]])
+    apart = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
+    for pairs, players in ((chain, 3), (apart, 4)):
+        found = bradley_terry(pairs[:, 0], pairs[:, 1], np.ones(4), case, players=players)
+        assert not any(each.defined for each in found) and "never lost" in found[0].note
+        assert [each.n for each in found] == [int((pairs == player).any(axis=1).sum()) for player in range(players)]  # fmt: skip
+    alone = bradley_terry(first, second, shares, np.zeros(4, dtype=np.int64), players=2)[0]
+    same = bradley_terry(first, second, np.full(4, 0.5), case, players=2)[0]
+    assert alone.value == one.value and np.isnan(alone.low) and "all comparisons are of one case" in alone.note  # fmt: skip
+    assert same.value == 0 and np.isnan(same.low) and "always have the same result" in same.note
