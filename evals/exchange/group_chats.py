@@ -213,5 +213,5 @@ def _seats(speakers: Sequence[str]) -> dict[str, str]:
     for speaker in dict.fromkeys(speakers):
         plain = re.sub(r"[^A-Za-z0-9_-]+", "-", speaker).strip("-")
         name = plain if plain[:1].isalpha() else f"agent-{plain}".rstrip("-")
-        seats[speaker] = free_id(name, set(seats.values())).replace("#", "-")
+        seats[speaker] = free_id(name, set(seats.values()), mark="-")
     return seats

@@ -129,12 +129,12 @@ def _is_lines(text: str) -> bool:
         return False
 
 
-def free_id(name: str, taken: Collection[str]) -> str:
+def free_id(name: str, taken: Collection[str], *, mark: str = "#") -> str:
     """`name`, or `name#2` and so on where it is taken."""
     candidate, number = name, 1
     while candidate in taken:
         number += 1
-        candidate = f"{name}#{number}"
+        candidate = f"{name}{mark}{number}"
     return candidate
 
 

@@ -28,7 +28,7 @@ from ...rubrics.sheet_columns import ROLES, SheetColumns, attribute_names, guess
 from ..ratings.people import RatingCheck, check_ratings
 from ..ratings.question import rubric_questions
 from .annotation_tasks import scale_value
-from .import_format import Item, ToolRecords, import_format
+from .import_format import Item, ToolRecords, free_id, import_format
 
 CASE_ROLES = ("output", "source", "reference", "question", "audience", "group", "system")
 _NAMED = 5
@@ -225,7 +225,10 @@ def _attribute_names(ratings: Sequence[Rating], rubric: Rubric | None) -> tuple[
     odd_names = [name for name in names_given if name not in rubric_names and not _ATTRIBUTE.fullmatch(name)]
     plain = attribute_names(odd_names)
     used_names = set(names_given) - set(odd_names)
-    names = {old: f"{new}_2" if new in used_names else new for old, new in plain.items()}
+    names: dict[str, str] = {}
+    for old, new in plain.items():
+        names[old] = free_id(new, used_names, mark="_")
+        used_names.add(names[old])
     return [replace(r, attribute=names.get(r.attribute, r.attribute)) for r in ratings], names
 
 

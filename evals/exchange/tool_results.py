@@ -89,14 +89,15 @@ def _read_assertions(name: str, result: Mapping[str, Any], records: ToolRecords)
     for part, deliberation in zip(parts, deliberations, strict=True):
         if "verdict" in deliberation:
             prefix = _mapping(part.get("metadata")).get("prefix") or ""
-            raters.append(free_id(f"{prefix}{deliberation.get('arm')}", raters).replace("#", "-"))
+            rater = f"{prefix}{deliberation.get('arm')}".replace("#", "-")
+            raters.append(free_id(rater, raters, mark="-"))
             _read_verdict(name, raters[-1], deliberation, records)
         # Beside a jury's result promptfoo lists its attributes once more, under the same assertion.
         if part.get("assertion") in by_juries:
             continue
         assertion = _mapping(part.get("assertion"))
         kind = str(assertion.get("type") or "assertion")
-        attribute = free_id(str(assertion.get("metric") or kind), attributes).replace("#", "_")
+        attribute = free_id(str(assertion.get("metric") or kind).replace("#", "_"), attributes, mark="_")
         attributes.append(attribute)
         reason, metadata = str(part.get("reason")), _mapping(part.get("metadata"))
         failed = not reason.startswith(_COMPARED) if kind == "select-best" else reason.startswith(_FAILED)

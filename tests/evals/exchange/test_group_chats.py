@@ -18,6 +18,7 @@ from planted_run import planted_run
 
 from venire.cli import app
 from venire.commands.file_schemas import file_schema
+from venire.evals.exchange.group_chats import _seats
 from venire.evals.exchange.import_format import import_format
 from venire.rubrics.errors import InvalidFile, VenireError
 
@@ -216,6 +217,12 @@ def test_of_the_threads_of_one_checkpoint_the_longest_is_the_chat(tmp_path: Path
 
     [found] = import_format("agent-framework")(tmp_path / "x.json").deliberations
     assert [entry.speaker for entry in found.transcript.entries] == ["ana", "ben"]
+
+
+def test_two_speakers_never_share_a_seat_though_their_plain_names_are_one() -> None:
+    assert _seats(["Ann-2", "Ann", "Ann!", "Ann", "Dr. Müller", "7", "王"]) == {
+        "Ann-2": "Ann-2", "Ann": "Ann", "Ann!": "Ann-3", "Dr. Müller": "Dr-M-ller", "7": "agent-7", "王": "agent",
+    }  # fmt: skip
 
 
 def test_another_agents_message_is_an_agents_and_no_task_though_it_is_passed_on_as_the_users(tmp_path: Path) -> None:  # fmt: skip

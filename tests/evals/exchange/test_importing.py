@@ -81,6 +81,8 @@ def test_odd_names_of_attributes_are_made_plain_and_never_those_of_another() -> 
     named, renamed = _attribute_names(given, None)
     assert len({rating.attribute for rating in named}) == 5
     assert set(renamed) == {"Clear text", "Tone"} and renamed["Tone"] == "tone_2"
+    given = [Rating("c", "a", name, 1) for name in ("tone_2", "Tone", "tone", "X 3", "X", "x?", "x")]
+    assert [rating.attribute for rating in _attribute_names(given, None)[0]] == ["tone_2", "tone_3", "tone", "x_3", "x_2", "x_4", "x"]  # fmt: skip
 
 
 def test_a_question_is_a_comments_by_its_last_word_or_its_whole_name() -> None:

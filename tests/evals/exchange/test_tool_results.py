@@ -96,6 +96,10 @@ def test_promptfoos_results_keep_variables_assertions_and_peoples_marks(tmp_path
     both = {**judged, "assertion": {"type": "javascript"}}
     two = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", judged, both)]))
     assert {each.rater for each in two.ratings} == {"readers", "readers-2"}
+    # A name that one was given already is nobody else's.
+    alike = [assertion("contains", score, metric=name) for name, score in (("c", 1), ("c_2", 0), ("c", 0.5))]
+    named = import_records("promptfoo", written(tmp_path, [promptfoo_result(0, "Short.", *alike)]))
+    assert [(each.attribute, each.value, each.round) for each in named.ratings] == [("c", 1, None), ("c_2", 0, None), ("c_3", 0.5, None)]  # fmt: skip
 
 
 def test_deepevals_run_and_its_result_are_read_alike(tmp_path: Path) -> None:
