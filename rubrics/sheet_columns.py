@@ -431,8 +431,10 @@ def attribute_names(columns: Sequence[str]) -> dict[str, str]:
     """By column, a name that no other has; those that cannot be written in plain letters are numbered."""
     names: dict[str, str] = {}
     for place, column in enumerate(columns, 1):
-        name = attribute_name(column)
-        names[column] = name if name and name not in names.values() else f"{name or 'attribute'}_{place}"
+        name = attribute_name(column) or f"attribute_{place}"
+        while name in names.values():
+            name = f"{name}_{place}"
+        names[column] = name
     return names
 
 

@@ -447,6 +447,8 @@ def test_every_attribute_has_a_plain_name_of_its_own() -> None:
         "a_2nd",
         "precis",
     ]
+    # A number that another column has in its own name is not given again.
+    assert list(attribute_names(["Tone 3", "Tone", "tone"]).values()) == ["tone_3", "tone", "tone_3_3"]
 
 
 def read(tmp_path: Path, text: str) -> list[Rating]:
