@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -324,14 +324,14 @@ def _share(by_case: Mapping[str, np.ndarray], part: int, whole: int) -> Estimate
     value = float(total[part] / total[whole])
     bare = Estimate(value, np.nan, np.nan, len(used), method)
     if len(used) < 2:
-        return undefined("no interval: there is only one case or group", method=method, n=1)
+        return replace(bare, note="no interval: there is only one case or group")
     rest = total - used
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = jackknife_spread(value, rest[:, part] / rest[:, whole], SHARE)
     if isinstance(spread, str):
         return Estimate(value, np.nan, np.nan, len(used), method, note=f"no interval: {spread}")
     low, high = spread.bounds()
-    return Estimate(value, low, high, len(used), f"{method}; jackknife of {len(used)} cases", note=bare.note)
+    return Estimate(value, low, high, len(used), f"{method}; jackknife of {len(used)} cases")
 
 
 def _cheapest(study: PressureFile, points: Sequence[PressurePoint]) -> str | None:

@@ -181,6 +181,8 @@ def test_what_turned_is_counted_between_first_votes_and_last_of_those_who_are_no
 @pytest.mark.parametrize(("truth", "furthest"), [(1, 5), (2, 5), (3, 5), (3.5, 1), (4, 1), (5, 1)])
 def test_confederates_for_the_wrong_score_stand_at_the_far_end(truth: float, furthest: int) -> None:
     assert _furthest(truth, FIVE) == furthest
+    words = Scale.model_validate({"level": "nominal", "anchors": {"a": "", "b": "", "c": ""}})
+    assert [_furthest(word, words) for word in "abc"] == ["b", "a", "a"]
 
 
 def test_a_share_of_votes_leaves_out_one_case_at_a_time_and_cases_without_such_a_vote() -> None:
@@ -192,6 +194,8 @@ def test_a_share_of_votes_leaves_out_one_case_at_a_time_and_cases_without_such_a
     left_out = (turned.sum() - turned) / 16
     assert found.low < found.value < found.high and np.ptp(left_out) > 0
     assert not _share({"a": np.array([0, 0, 1, 1])}, 1, 0).defined
+    alone = _share({"a": np.array([4, 1, 0, 0])}, 1, 0)
+    assert (alone.value, alone.n) == (0.25, 1) and np.isnan(alone.low) and "only one case" in alone.note
     assert _share(by_case, 3, 2).value == 1.0
 
 

@@ -21,6 +21,7 @@ from venire.evals.inference.dstudy import (
     _shares_row,
     dstudy_answer,
     dstudy_json,
+    repeats_section,
     study,
     variance_components,
     verdict_variances,
@@ -49,6 +50,28 @@ def long(values: np.ndarray) -> pd.DataFrame:
         {"case": cases.ravel(), "juror": jurors.ravel(), "repeat": 1, "value": values.ravel()}
     )
     return table.dropna()
+
+
+def test_each_arms_verdicts_and_votes_of_each_stage_have_variances_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three arms two were heard three times; their verdicts, first votes and last differ, and so do the two attributes."""
+    rng = np.random.default_rng(2)
+    keys = pd.MultiIndex.from_product([["a", "b", "once"], ["c0", "c1", "c2", "c3"], [1, 2, 3], ["safe", "clear"]], names=["arm", "case", "repeat", "attribute"])  # fmt: skip
+    verdicts = keys.to_frame(index=False).assign(value=rng.normal(size=len(keys)))
+    votes = pd.concat([verdicts.assign(juror=juror, stage=stage, value=rng.normal(size=len(keys))) for juror in "xy" for stage in ("first", "final")])  # fmt: skip
+    monkeypatch.setattr("venire.evals.inference.dstudy.arm_tables", lambda store, *asked: [verdicts, votes])
+    section = repeats_section(None, ["a", "b"])  # type: ignore[arg-type]
+    assert section is not None and repeats_section(None, []) is None  # type: ignore[arg-type]
+
+    table = section.tables["variances"].set_index(["arm", "attribute", "of"])
+    assert len(table) == 2 * 2 * 3 and len(section.sentences) == 4
+    for (arm, attribute, of), row in table.iterrows():  # type: ignore[misc]
+        whole, stage = (verdicts, None) if of == "verdict" else (votes, "first" if "first" in of else "final")
+        mine = whole[(whole["arm"] == arm) & (whole["attribute"] == attribute)]
+        mine = mine if stage is None else mine[mine["stage"] == stage]
+        wanted = verdict_variances(mine)["repeat"] if stage is None else variance_components(mine).repeat
+        assert row["repeat"] == pytest.approx(wanted) and (row["cases"], row["repeats"]) == (4, 3)
 
 
 def test_the_textbooks_components_and_coefficients() -> None:

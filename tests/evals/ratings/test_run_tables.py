@@ -223,9 +223,12 @@ def test_a_second_panel_is_parted_by_name_and_leaves_somebody() -> None:
 def test_a_seated_person_is_a_rater_by_the_votes_cast_before_the_others_were_read(
     protocol: str, accurate: int
 ) -> None:
-    """In a deliberation `a` gave 2 and revised it to 5; a panel's one vote is blind as it stands."""
+    """In a deliberation `a` gave 2 and revised it to 5; a panel's one vote is blind as it stands. In `k` the seat `a` is a model's."""
     sat = arm(protocol, person="a")
-    raters, notes = _seated_people([sat], table(JurorRatings(), sat), table(VoteChanges(), sat), ["ben"])
+    ballots, changes = table(JurorRatings(), sat), table(VoteChanges(), sat)
+    other = {"arm": "k", "value": 9, "first": 9}
+    ballots, changes = (pd.concat([each.assign(**{name: other[name] for name in other if name in each}), each]) for each in (ballots, changes))  # fmt: skip
+    raters, notes = _seated_people([arm(name="k"), sat], ballots, changes, ["ben"])
 
     found = {(row.rater, row.attribute): row.value for row in raters.itertuples()}
     assert found == {("a, blind", "accurate"): accurate, ("a, blind", "tone"): "plain"}
