@@ -15,8 +15,9 @@ from audit_worlds import LIKERT, clinicians_evidence, evidence, pandalm_evidence
 from command_line import venire
 from planted_run import RUBRIC, SCRIPTS, planted_case, planted_run, scripted_jury
 from scipy.stats import rankdata
+from written_transcripts import written_run
 
-from venire import Court, Store, VenireError
+from venire import Case, Court, Store, VenireError
 from venire.evals.audits.audit import Severity
 from venire.evals.audits.triage import (
     PRIOR,
@@ -31,9 +32,12 @@ from venire.evals.audits.triage_review import (
     TRIAGED,
     areas,
     by_score,
+    docket_answer,
+    docket_json,
     errors,
     gains,
     run_triage,
+    triage_page,
     triage_section,
 )
 from venire.evals.ratings.evidence import Evidence
@@ -256,6 +260,44 @@ def test_labels_say_how_good_the_triage_is(run: Path, tmp_path: Path) -> None:
         and "1 of the 1 ratings cannot be used: 1 rating left out, because no case has this id"
         in refused.stderr
     )
+
+
+def test_a_run_is_triaged_by_its_first_jury_with_the_severity_and_the_people_of_who_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five cases c1 is apart and c3 hung; the lone judge, heard first, gives 3 throughout; Ana and Ben differ on c0."""
+    cases = [Case(id=f"c{n}", output="x", group="g" if n < 2 else None) for n in range(5)]
+    given = {"x": [3, 2, 5, None, 5], "y": [3, 4, 5, None, 4]}
+    votes = {f"c{n}": {seat: {} if cast[n] is None else {"accurate": cast[n]} for seat, cast in given.items()} for n in range(5)}  # fmt: skip
+    asked = RUBRIC.model_copy(update={"attributes": RUBRIC.attributes[:1]})
+    run = written_run(tmp_path / "run", asked, cases, {"lone": {case.id: {"z": {"accurate": 3}} for case in cases}, "jury": votes})  # fmt: skip
+    rows = [(f"c{n}", "Ana", "accurate", value) for n, value in enumerate([5, 3, 5, 1, 1])] + [("c0", "Ben", "accurate", 3), ("c0", "Cy", "accurate", 3)]  # fmt: skip
+    human = pd.DataFrame(rows, columns=["case", "rater", "attribute", "value"])
+
+    docket, told = run_triage(run)
+    assert (docket.arm, told, docket.cases["case"].tolist()[:2]) == ("jury", None, ["c3", "c1"])
+    assert docket.cases.set_index("case")["low_score"].to_dict() == pytest.approx({"c0": 0.5, "c1": 0.5, "c2": 0, "c3": math.nan, "c4": 0.125}, nan_ok=True)  # fmt: skip
+    strict, _ = run_triage(run, severity=Severity(harmful=0.5))
+    for found, risk in ((docket, 0.25), (strict, 0.25)):
+        assert found.cases.set_index("case")["risk"].to_dict()["c1"] == risk
+    assert "near the bad end" in strict.cases.set_index("case").loc["c0", "reasons"][0]
+    for reference, wrong in ((None, 1), ("mean", 2)):
+        ordered, section = run_triage(run, human=human, reference=reference, severity=Severity(margin=0.15))
+        assert section is not None and ordered.arm == "jury"
+        (area,) = [row for row in section.tables["areas"].to_dict("records") if row["order"] == TRIAGED]
+        assert (area["errors"], area["n"]) == (wrong, 4)
+    with pytest.raises(VenireError, match="no case and attribute in common"):
+        run_triage(run, human=human[human["case"] == "c3"])
+    assert set(run_triage(run, arm="lone")[0].cases["spread"]) == {0.0}
+
+    monkeypatch.setattr("venire.evals.audits.triage_review._AT_ONCE", 2)
+    pd.testing.assert_frame_equal(run_triage(run)[0].cases, docket.cases)
+    document, answer = docket_json("here", docket, None, 2), docket_answer(docket, None, 2)
+    assert [(row["case"], row["place"], row["undecided"]) for row in document["cases"]] == [("c3", 1, True), ("c1", 2, False)]  # fmt: skip
+    ((name, table),) = answer.tables.items()
+    assert name.startswith("jury: 2 of 5 cases") and table["case"].tolist() == ["c3", "c1"]
+    assert table["priority"].tolist() == ["no verdict", f"{docket.cases['priority'][1]:.2f}"]
+    assert "jury, the first 2 of 5 cases" in triage_page(docket, None, 2) and "jury, 5 cases" in triage_page(docket, None)  # fmt: skip
 
 
 async def _redacted(folder: Path) -> Path:
