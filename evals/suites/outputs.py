@@ -117,7 +117,7 @@ def _tokens(place: str, row: Mapping[str, Any], column: str) -> int | None:
         number = float(str(cell))
     except ValueError:
         number = -1.0
-    if number < 0 or number != int(number):
+    if not (number.is_integer() and number >= 0):
         raise InvalidFile(
             f"{place}: {cell!r} is not a number of tokens",
             remedy=f"write {column} as a whole number, or leave the cell blank",

@@ -184,7 +184,7 @@ def _whole(place: str, row: Mapping[str, Any], name: str) -> int | None:
         number = float(without_thousands(str(cell)))
     except ValueError:
         number = -1.0
-    if number < 0 or number != int(number):
+    if not (number.is_integer() and number >= 0):
         raise InvalidFile(
             f"{place}: {cell!r} is not a number of {name}",
             remedy="write a whole number, or leave the cell blank",

@@ -12,7 +12,7 @@ import pytest
 from mixed_rubric import RUBRIC
 
 from venire import Case, VenireError
-from venire.evals.exchange.annotation_tasks import is_comment_name, rationale_of
+from venire.evals.exchange.annotation_tasks import _texts, is_comment_name, rationale_of
 from venire.evals.exchange.import_format import Item, ToolRecords, add_score, free_id, read_objects
 from venire.evals.exchange.importing import (
     _attribute_names,
@@ -94,6 +94,15 @@ def test_a_question_is_a_comments_by_its_last_word_or_its_whole_name() -> None:
     assert rationale_of("accurate", comments, RUBRIC.names) == "own"
     assert rationale_of("risk", comments, RUBRIC.names) == "all\nmore"
     assert rationale_of("risk", {"tone_reason": "x"}, RUBRIC.names) is None
+
+
+def test_an_annotator_reads_the_turns_before_an_output_and_a_reference_only_where_jurors_do() -> None:
+    turns = [{"role": "user", "content": "Is it so?"}, {"role": "assistant", "content": "It is."}]
+    whole = Case.from_row({"id": "c", "messages": turns, "reference": "Yes."})
+    after = Case.from_row({"id": "c", "messages": turns, "output": "No.", "source": "Note."})
+    said = whole.output
+    assert _texts(whole, shown_reference=True) == {"question": "", "audience": "", "source": "", "reference": "Yes.", "output": said}  # fmt: skip
+    assert _texts(after, shown_reference=False) == {"question": "", "audience": "", "source": f"Note.\n\n{said}", "output": "No."}  # fmt: skip
 
 
 def test_numbers_beside_words_are_said_where_no_rubric_converts_them() -> None:

@@ -23,7 +23,14 @@ from venire.evals.suites.clinicians import COMBINED, JURY, PEOPLE, agreement_wit
 from venire.evals.suites.gold import gold_filter, gold_json
 from venire.evals.suites.helm_runs import load_helm, statistic_mean
 from venire.evals.suites.outputs import RecordedOutput, load_recorded
-from venire.evals.suites.scenario import LIBRARY, PromptTemplate, Scenario, load_scenario, load_scenario_cases
+from venire.evals.suites.scenario import (
+    LIBRARY,
+    PromptTemplate,
+    Scenario,
+    column_text,
+    load_scenario,
+    load_scenario_cases,
+)
 from venire.evals.suites.score_table import ScenarioColumn, ScoreTable
 from venire.evals.suites.scored_systems import scored_scenario
 from venire.evals.suites.suite import arm_name, load_suite
@@ -135,6 +142,17 @@ def test_a_prompt_shows_named_columns_alone() -> None:
         prompt.check_columns({"question": "x"}, target=None)
     with pytest.raises(VenireError, match="which is the right answer"):
         PromptTemplate(Path("ask.md"), "{target}").check_columns(columns, target="target")
+    with pytest.raises(VenireError, match="names no column"):
+        PromptTemplate(Path("ask.md"), "Well?").check_columns(columns, target=None)
+    shown = {
+        (): "",
+        ("one", "two"): "A. one\nB. two",
+        ("one\nmore", "two"): "one\nmore\n\ntwo",
+        (1, 2): "1\n\n2",
+    }
+    assert {value: column_text(value) for value in shown} == shown and column_text(["x"] * 27).startswith(
+        "x\n\nx"
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,6 +307,10 @@ def test_decimal_commas_make_no_count_of_tokens_tenfold(tmp_path: Path) -> None:
     assert prices["a"] == Price(prompt=2.5, completion=10)
     with pytest.raises(VenireError, match=r"tokens\.csv:2: '1250,5' is not a number of prompt_tokens"):
         load_token_costs(tmp_path / "tokens.csv", prices)
+    for written in ("NaN", "inf", "-1", "1.5", "many"):
+        (tmp_path / "tokens.csv").write_text(f"system,prompt_tokens,completion_tokens\na,5,{written}\n")
+        with pytest.raises(VenireError, match=f":2: '{written}' is not a number of completion_tokens"):
+            load_token_costs(tmp_path / "tokens.csv", prices)
 
 
 def test_helms_folders_are_read_without_helm() -> None:
@@ -430,6 +452,8 @@ def test_recorded_outputs_are_sorted_by_scenario_system_and_case(tmp_path: Path)
         ("a", "case,output\n1,x\n1,y\n", "two outputs for case '1' of 'a'"),
         ("a", "case,output\n,x\n", "'case' is missing"),
         ("a", "case,output,prompt_tokens\n1,x,1.5\n", "not a number of tokens"),
+        ("a", "case,output,prompt_tokens\n1,x,NaN\n", "not a number of tokens"),
+        ("a", "case,output,completion_tokens\n1,x,inf\n", "not a number of tokens"),
         ("a", "case,output,completion_tokens\n1,x,-2\n", "not a number of tokens"),
     ):
         two.write_text(text)

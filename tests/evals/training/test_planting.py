@@ -14,7 +14,7 @@ from command_line import venire
 
 from venire import Case
 from venire.evals.training import planting
-from venire.evals.training.faults import other_number, points_for
+from venire.evals.training.faults import _runs, other_number, points_for
 from venire.evals.training.passages import Edit, Truth, numbers_in, passages
 from venire.evals.training.planting import (
     KINDS,
@@ -321,3 +321,12 @@ def test_what_stands_right_behind_an_edit_moves_with_it() -> None:
 
     assert moved.output == "abcxyzfghij" and (moved.faults[0].start, moved.faults[0].end) == (6, 9)
     assert moved.output[6:9] == fault.after and (moved.faults[1].start, moved.faults[1].end) == (3, 6)
+
+
+def test_what_may_be_left_out_is_every_stretch_of_sentences_but_never_all_of_them() -> None:
+    def stretches(text: str) -> list[str]:
+        return [" ".join(each.text for each in run) for run in _runs(passages(text))]
+
+    one, two, three = "He slept well.", "He ate little.", "He went home."
+    assert stretches(one) == [] and stretches(f"{one} {two}") == [one, two]
+    assert stretches(f"{one} {two} {three}") == [one, two, three, f"{one} {two}", f"{two} {three}"]
