@@ -77,7 +77,7 @@ def _shares(text: str) -> dict[str, float]:
             raise VenireError(
                 f"--split: {part!r} is not NAME=SHARE", remedy="write --split train=0.8,test=0.2"
             ) from None
-    if any(share <= 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
+    if not (all(share > 0 for share in shares.values()) and abs(sum(shares.values()) - 1) <= 1e-6):
         raise VenireError(
             f"--split: the shares of {text!r} do not add up to 1", remedy="write --split train=0.8,test=0.2"
         )

@@ -356,7 +356,7 @@ def test_an_address_is_no_path_and_a_jury_without_a_model_is_left_as_it_is() -> 
 
 
 @pytest.mark.parametrize(("text", "shares"), [("train=0.8,test=0.2", {"train": 0.8, "test": 0.2}), ("a=1", {"a": 1.0}),
-                                              ("a=0.8,b=0.3", None), ("a=1.5,b=-0.5", None), ("a", None), ("cases=1", None), ("a b=1", None)])  # fmt: skip
+                                              ("a=0.8,b=0.3", None), ("a=nan,b=1", None), ("a=1.5,b=-0.5", None), ("a", None), ("cases=1", None), ("a b=1", None)])  # fmt: skip
 def test_shares_add_up_and_have_plain_names(text: str, shares: dict[str, float] | None) -> None:
     if shares is None:
         with pytest.raises(VenireError, match="--split"):
@@ -365,7 +365,7 @@ def test_shares_add_up_and_have_plain_names(text: str, shares: dict[str, float] 
         assert _shares(text) == shares
 
 
-@pytest.mark.parametrize(("text", "costs"), [("1,5", Costs(1, 5)), ("0,1", Costs(0, 1)), ("0,0", None), ("1", None), ("-1,2", None), ("1,inf", None), ("1,2,3", None), ("a,b", None)])  # fmt: skip
+@pytest.mark.parametrize(("text", "costs"), [("1,5", Costs(1, 5)), ("0,1", Costs(0, 1)), ("0,0", None), ("1", None), ("-1,2", None), ("1,inf", None), ("1,nan", None), ("1,2,3", None), ("a,b", None)])  # fmt: skip
 def test_costs_are_of_a_wrong_yes_and_a_wrong_no(text: str, costs: Costs | None) -> None:
     if costs is None:
         with pytest.raises(VenireError, match="--costs"):
