@@ -286,6 +286,8 @@ def test_a_run_is_triaged_by_its_first_jury_with_the_severity_and_the_people_of_
         assert section is not None and ordered.arm == "jury"
         (area,) = [row for row in section.tables["areas"].to_dict("records") if row["order"] == TRIAGED]
         assert (area["errors"], area["n"]) == (wrong, 4)
+        weighed, plain = (found.cases.set_index("case").sort_index()["priority"].tolist() for found in (ordered, docket))  # fmt: skip
+        assert weighed != pytest.approx(plain), "labels weigh the signals"
     with pytest.raises(VenireError, match="no case and attribute in common"):
         run_triage(run, human=human[human["case"] == "c3"])
     assert set(run_triage(run, arm="lone")[0].cases["spread"]) == {0.0}
