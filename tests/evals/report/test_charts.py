@@ -8,9 +8,18 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from venire.evals.report.charts import confusion_figure, gaps_figure, heatmap_figure, score_heatmap
+from venire.evals.report.charts import (
+    GAP_TALL,
+    GAP_WIDTH,
+    confusion_figure,
+    forest_figure,
+    gaps_figure,
+    heatmap_figure,
+    score_heatmap,
+)
 from venire.evals.report.drawing import COLOURS, Figure
 from venire.evals.report.html import svg
+from venire.evals.statistics.estimate import Estimate, undefined
 
 LIGHTEST, SPAN = 0.06, 0.7
 """How dark a cell of share 0 is, and by how much one of share 1 is darker."""
@@ -67,3 +76,34 @@ def test_bars_of_all_arms_have_one_scale_and_stand_at_their_differences() -> Non
     # Zero is in the middle of a plot, and one point is a fifth of it: from -2.5 to 2.5.
     assert (middles[0] - middles[1]) * -2 == pytest.approx(middles[2] - middles[1], abs=0.2)
     assert middles[0] < middles[1] < middles[2]
+
+
+@pytest.mark.parametrize(("highest", "low", "high"), [(1.0, -0.5, 1.0), (None, -0.5, 1.5)])
+def test_a_forest_has_a_point_for_each_value_on_one_axis_and_names_who_has_none(highest: float | None, low: float, high: float) -> None:  # fmt: skip
+    """The axis reaches to the quarter beyond the lowest end, -0.3, and where there is no highest, beyond the highest, 1.3."""
+    found = {
+        "a": {"x": Estimate(0.25, 0.125, 0.5, 9, "m"), "y": Estimate(0.75, math.nan, math.nan, 9, "m")},
+        "b": {"x": undefined("few", method="m"), "y": Estimate(-0.2, -0.3, 1.3, 9, "m")},
+    }
+    drawn = ElementTree.fromstring(svg(forest_figure(found, "T", highest=highest)))
+    points = [float(circle.attrib["cx"]) for circle in drawn.findall(".//{*}circle")]
+    words = ["".join(each.itertext()) for each in drawn.findall(".//{*}text")]
+
+    assert points == pytest.approx([520 * (value - low) / (high - low) for value in (0.25, 0.75, -0.2)], abs=0.1)  # fmt: skip
+    assert [each for each in words if "." in each and (" " in each or each == "0.75")] == ["0.25 [0.12, 0.50]", "0.75", "-0.20 [-0.30, 1.30]"]  # fmt: skip
+    assert words.count("undefined") == 1 and words.count("a") == words.count("b") == 2
+
+
+def test_many_differences_are_a_density_as_tall_as_its_row_whose_peak_is_where_most_are() -> None:
+    gaps = [n / 10 for n in range(-10, 11)]
+    table = pd.DataFrame({"arm": "jury", "attribute": "safe", "difference": gaps, "count": [1] * 17 + [30] * 4})  # fmt: skip
+    drawn = ElementTree.fromstring(svg(gaps_figure(table.assign(share=table["count"] / 137))))
+    (shape,) = drawn.findall(".//{*}polygon")
+    points = [tuple(map(float, pair.split(","))) for pair in shape.attrib["points"].split()]
+    upper, lower = points[:80], points[:79:-1]
+
+    assert max(y for _, y in points) - min(y for _, y in points) == pytest.approx(GAP_TALL, abs=0.2)
+    assert len({round(a[1] + b[1]) for a, b in zip(upper, lower, strict=True)}) == 1, "mirrored"
+    # From -1.5 to 1.5; most of the cases lie from 0.7 to 1.
+    peak = min(upper, key=lambda point: point[1])[0]
+    assert 0.6 < -1.5 + 3 * peak / GAP_WIDTH < 1.1
