@@ -91,6 +91,7 @@ _MARKS = re.compile(r"( ?[A-F][+-]?)+|( ?[^\w\s]{1,5})+|(?=(.* )?[-−]\d)[-−+
 _ATTRIBUTE = "attribute|criterion|criteria|dimension|aspect|metric|kriterium|merkmal|aspekt|critere|criterio|aspecto|atributo"
 """Names of a column that says what each row's score is of."""
 _HAS_DIGIT = re.compile(r"\d").search
+_NUMBER = re.compile(r"(\d+([.,]\d+)?)?")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 
 
@@ -393,12 +394,18 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             of_rater or any(row.get(c) in filled for c in behind if c != column for row in rows)
         )
         return (
-            bool(QUALITY.search(name)) or name.isdigit() or is_graded(cells)
+            bool(QUALITY.search(name)) or name.isdigit() or is_graded(cells) or column in of_people
             or (is_behind and (is_marked or is_label or (is_slider and not is_yes_no(cells))))
         )  # fmt: skip
 
     names, output = list(columns.roles), columns.one("output")
     behind = names[names.index(output) :] if output else []
+    numbers = [
+        c for c in columns.of("kept")
+        if c in behind and not COUNTED.search(plain_name(c)) and all(_NUMBER.fullmatch(row.get(c, "").strip()) for row in rows)
+    ]  # fmt: skip
+    # Of whatever size: `Part 1 (Ana)` beside `Part 1 (Ben)`.
+    of_people = scores_by_person(numbers) if len(numbers) > 1 else {}
     return tuple(filter(seems_scored, columns.of("kept")))
 
 

@@ -14,7 +14,7 @@ RATER_NAMES = (
     "lehrer|lehrerin|korrektorin|expertin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|arzt|arztin|arztin arzt|evaluateur|"
     "evaluatrice|relecteur|relectrice|correcteur|correctrice|examinateur|annotateur|juge|korrektor|lektor|expert|experte|linguist|"
     "marker|examiner|checker|teacher|tutor|nurse|physician|experto|experta|corrector|especialista|evaluador|evaluadora|revisor|"
-    "anotador|avaliador|avaliadora|medico"
+    "anotador|avaliador|avaliadora|medico|supervisor|supervisora|radiologist|pharmacist"
 )
 """Names of a column that says who rated, in five languages."""
 _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
@@ -30,7 +30,7 @@ _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (
     (re.compile(r"([^_.]+)[_.]([^_.\s][^_.]*)"), None),
     (re.compile(r"(.+?) +((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+)"), 1),
     (re.compile(r"((?:Dr|Prof|Mr|Mrs|Ms|Frau|Herr)\.? \S+) +(.+)"), 0),
-    (re.compile(r"(.+) ((?:[A-Z]\. ?){2,3})"), 1),
+    (re.compile(r"(.*[a-z])(?: |_)((?:[A-Z]\. ?){2,3}|[A-Z]{2,3})"), 1),
     (re.compile(r"([A-Z]?[a-z]+)([A-Z][a-z]+)"), None),
 )
 """How a column's name may hold a person and an attribute, and which part is the person where the words do not tell."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 QUALITY = re.compile(
     r"accura|correct|factual|faithful|hallucin|thorough|complet|cover|clear|clarity|readab|understand|comprehensib|useful|helpful|relevan|concis|succinct|coheren|consisten|"
-    r"organi|fluen|usab|agree|trust|satisf|appropriat|naturalness|engag|brevity|grounded|persuas|credib|plausib|toxic|profession|respect|adheren|tone|empath|polite|safe|harm|risk|quality|overall|synthes|stigma|score|rating|grade|\bmarks?\b|\bpoints?\b|\bstars?\b|punkte|"
+    r"organi|fluen|usab|agree|trust|satisf|appropriat|naturalness|engag|brevity|grounded|persuas|credib|plausib|toxic|profession|respect|adheren|tone|empath|polite|safe|\bharm|risk|quality|overall|synthes|stigma|score|rating|grade|\bmarks?\b|\bpoints?\b|\bstars?\b|punkte|"
     r"genau|korrekt|richtig|vollstand|verstand|nutz|klar|qualitat|wertung|beurteil|note$|exact|precis|clair\b|clarte|utile|qualite|complet|"
     r"claridad|fidel|adequa|adakvat|calidad|util|puntua|calific|evalua[ct]i|avaliac|pontuac|seguri|qualidade|clareza|nota$|content|style|structur|grammar|language|detail|clinical|medical",
     re.IGNORECASE,

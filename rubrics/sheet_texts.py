@@ -94,7 +94,7 @@ def guess_texts(cells: Mapping[str, Sequence[str]], scored: Collection[str], sev
                 continue
             words = plain_name(name).split()
             shares_word = bool({words[0], words[-1]} & set(plain_name(judged).split()))
-            is_made = _REWRITTEN.search(plain_name(judged)) is not None
+            is_made = _REWRITTEN.search(plain_name(judged)) and _head(name) != _head(judged)
             if shares_word and (of_kind["source"] or (kind == "either" and len(words) > 1 and not is_made)):
                 continue  # Beside an `AI note`, a `doctor's note` may be what is hoped for, or another that could be judged.
             is_question = _asks(cells[name]) or (before and _REPLY.search(plain_name(judged)) is not None)
@@ -195,7 +195,7 @@ def _may_be_about(column: str) -> bool:
 def text_kind(column: str) -> _Kind | None:
     """What a column of texts holds by its name; None where that does not tell. Of `Summary of the talk` or `Source (EN)` the first part tells."""
     whole = plain_name(column)
-    head = _HEAD.split(plain_name(column.partition("(")[0]) or whole)[0]
+    head = _head(column)
     if _COMMENT.search(whole) and not (
         _MADE.search(head) or _BY_SYSTEM.search(whole) or _USERS.search(whole) or _REWRITTEN.search(whole)
     ):
@@ -218,6 +218,11 @@ def text_kind(column: str) -> _Kind | None:
     if _USERS.search(whole) and "output" not in telling:
         return "question"
     return (telling or nouns or [None])[-1]
+
+
+def _head(column: str) -> str:
+    """What a name begins with: `Summary` of `Summary of the talk` and of `Summary (EN)`."""
+    return _HEAD.split(plain_name(column.partition("(")[0]) or plain_name(column))[0]
 
 
 def _noun_kind(word: str) -> _Kind | None:

@@ -70,11 +70,11 @@ def data_sheet(path: Path) -> tuple[Path, str]:
     if len(sheets) < 2:
         return path, ""
     taken = first_table(path, sheets)
-    if len(twins := twin_sheets(path, taken, sheets)) > 1:
+    if len(alike := twin_sheets(path, taken, sheets, share=0.6)) > 1:
         if rater_sheets(path):
             return path, ""
         raise VenireError(
-            f"{path}: the sheets {', '.join(map(repr, twins))} have the same columns",
+            f"{path}: the sheets {', '.join(map(repr, alike))} have the same columns",
             remedy=f"name one: --sheet {taken!r}; to use them together, copy them into one sheet with a column that says which is whose",
         )
     rest = ", ".join(sheet for sheet in sheets if sheet != taken)
@@ -116,8 +116,8 @@ def _is_score(cell: Cell) -> bool:
     return cell is not None
 
 
-def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...]:
-    """The sheets whose first row is that of `sheet`, itself among them; empty where it has but one cell."""
+def twin_sheets(path: Path, sheet: str, sheets: Sequence[str], share: float = 1.0) -> tuple[str, ...]:
+    """The sheets whose first row is that of `sheet`, or with less than a whole `share` has so many of its cells; itself among them, empty where it has but one cell."""
 
     def first_row(name: str) -> list[Cell]:
         with open_sheet(Path(f"{path}#{name}")) as opened:
@@ -126,7 +126,13 @@ def twin_sheets(path: Path, sheet: str, sheets: Sequence[str]) -> tuple[str, ...
     header = first_row(sheet)
     if sum(cell is not None for cell in header) < 2:
         return ()
-    return tuple(name for name in sheets if first_row(name) == header)
+    cells = set(filter(None, header))
+    return tuple(
+        name
+        for name in sheets
+        if (row := first_row(name)) == header
+        or (share < 1 and len(cells.intersection(row)) >= max(3, share * len(cells)))
+    )
 
 
 def rater_sheets(path: Path) -> tuple[str, ...]:

@@ -259,6 +259,10 @@ SHEETS = {
     "an explanation for somebody": Sheet(rows("nr|Radiology report|Explanation for patient|Correct (1-5)", *(f"{n}|CT of the head and no haemorrhage on day {n}.|TEXT|{n}" for n in (1, 2, 3))), 3, "correct", "rater-1", 3, "Radiology report     source"),
     "an explanation in every row before the scores": Sheet(rows("nr|Report|Explanation|Correct", *(f"{n}|CT of the head and no haemorrhage on day {n}.|TEXT|{n}" for n in (1, 2, 3))), asks="'Report' or 'Explanation'"),
     "clauses by number, and a price": Sheet("Clause,Clause text,Plain version,Accuracy,Price\n" + "".join(f"{n},What was agreed under number {n}.,{A}{n},{n % 5 + 1},{n}4.9\n" for n in (1, 3, 2, 5, 4, 7)), 6, "accuracy", "rater-1", 6, "Clause         id"),
+    "initials behind several words": Sheet(rows("id|generated_line|in_character_LM|in_character_TK|funny_LM|funny_TK", *FOUR), 3, "in_character funny", "LM TK", 12),
+    "points beyond a hundred by two people": Sheet(rows("nr|Tema proposto|Redação do aluno|Competência 1 (Corretor A)|Competência 1 (Corretor B)", *(f"{n}|Os desafios da mobilidade urbana|TEXT|1{n}0|{n}60" for n in (1, 2, 3))), asks="'Competência 1 (Corretor A)' seems to hold scores"),
+    "letters to two people": Sheet(rows("nr|Letter to GP|Letter to patient|Clear", *(f"{n}|Thank you for referring patient number {n} to our clinic.|TEXT|{n}" for n in (1, 2, 3))), asks="'Letter to GP' could be the source"),
+    "a pharmacist": Sheet(rows("Patient ID|Question of a patient|answer|Safe|Pharmacist", *(f"{n}|What does it mean to take it?|TEXT|{n}|L. Oye" for n in (1, 2, 3))), 3, "safe", "L._Oye", 3),
     "a slider beside a slider": Sheet(rows("id|summary|accuracy|plainness|minutes", "1|TEXT|80|5|30", "2|TEXT|7|90|80", "3|TEXT|55|60|20"), 3, "accuracy plainness", "rater-1", 6, "plainness  rating"),
     "participants by number": Sheet(rows("id|sentence|acceptability_P01|acceptability_P02", *TWO), 3, "acceptability", "P01 P02", 6),
     "versions by number": Sheet(rows("id|summary|accuracy_v1|accuracy_v2", *TWO), asks="which part of the column names 'accuracy_v1'"),
@@ -498,6 +502,8 @@ def test_a_sheet_for_each_rater_is_read_as_theirs_where_the_texts_are_the_same(t
     assert people == {"Ann", "Bob"}
     assert "the sheets 'Ann', 'Bob' have the same columns" in new(other, "Ann", "Bob")[0]
     assert "the sheets 'Scores', 'Scores 2' have the same columns" in new(table, "Scores", "Scores 2")[0]
+    wider = text_rows(["id", "on", "summary", "clear", "warm"], ["1", "May", A, 3, 2], ["2", "June", C, 5, 4])
+    assert "the sheets 'March', 'April' have the same columns" in new(wider, "March", "April")[0]
 
 
 @pytest.mark.parametrize(
