@@ -20,7 +20,7 @@ from venire.evals.calibration.calibrator import (
 from venire.evals.calibration.changes import changes
 from venire.evals.calibration.curves import Curve
 from venire.evals.calibration.labelled_scores import TooFewLabels, composites, labelled_scores, plain_scores
-from venire.evals.calibration.section import calibration_section, changes_table
+from venire.evals.calibration.section import calibration_section, changes_table, direct_sentence
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import Evidence
 from venire.evals.ratings.folds import fold_numbers
@@ -459,10 +459,24 @@ def test_verdicts_are_calibrated_directly_by_the_method_that_jurors_are(method: 
     labelled = labelled_scores(jury_evidence({"accurate": votes}, {"accurate": people}), "jury")
     done = cross_validate(labelled, method=method, folds=4, seed=3)
     alone = cross_validate(labelled.directly(), method=method, folds=4, seed=3).scores
-    rows = calibration_section({"jury": done}, [], Draws(3, 20)).tables["direct"].set_index("measure")
+    section = calibration_section({"jury": done}, [], Draws(3, 20))
+    direct = section.tables["direct"]
+    rows = direct.set_index("measure")
 
+    said = [words for words in section.sentences if "verdict itself" in words]
+    assert said == [direct_sentence("jury", row) for row in direct.to_dict("records") if row["measure"] == "rmse"]  # fmt: skip
     assert rows.loc["rmse", "directly"] == pytest.approx(rmse(alone["after"], alone["people"]))
     assert rows.loc["rmse", "by_juror"] == pytest.approx(rmse(done.scores["after"], done.scores["people"]))
+
+
+@pytest.mark.parametrize(
+    ("change", "p", "said"),
+    [(-0.2, 0.01, "brings it nearer to people than"), (0.2, 0.01, "leaves it further from people than"), (0.2, 0.06, "is not shown to make a difference"), (0.2, np.nan, "It cannot be tested")],
+)  # fmt: skip
+def test_which_way_of_calibrating_is_nearer_is_claimed_where_p_is_small(change: float, p: float, said: str) -> None:  # fmt: skip
+    row = {"change": change, "low": change - 0.1, "high": change + 0.1, "p": p, "n": 40, "note": "few"}
+    sentence = direct_sentence("jury", row)
+    assert said in sentence and (np.isnan(p) or f"RMSE {change:+.2f}, 95% interval {change - 0.1:+.2f} to {change + 0.1:+.2f}, n = 40" in sentence)  # fmt: skip
 
 
 # People's own labels

@@ -104,6 +104,9 @@ def test_pairs_cancel_what_they_share() -> None:
     loose = rectified_difference(known, np.zeros(400), Labelling.random(labelled), first, ~first)
 
     assert paired.estimate.value == pytest.approx(0.5, abs=0.1)
+    few = Labelling.random(labelled & (first | (np.arange(400) < 8)))
+    lopsided = rectified_difference(np.where(few.labelled, y, np.nan), np.zeros(400), few, first, ~first)
+    assert "4 labelled cases or groups are too few" in lopsided.estimate.note, "on the side with the fewest"
     assert paired.estimate.high - paired.estimate.low < 0.1 < loose.estimate.high - loose.estimate.low
 
 
