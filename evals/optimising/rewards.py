@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...orchestration.verdict import Outcome, Verdict
+from ...rubrics.case import is_swapped
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Rubric
@@ -210,7 +211,8 @@ def rewards(reward: Reward, rubric: Rubric, ratings: pd.DataFrame, rule: Rule | 
         )
     table = reference(ratings, rubric_questions(rubric, only=names), rule=rule).table
     truth: dict[tuple[str, str], Value] = {
-        (str(case), str(attribute)): value
+        # People's preferences are between the row's outputs, verdicts between output A and output B.
+        (str(case), str(attribute)): -value if rubric.compares and is_swapped(str(case)) else value
         for case, attribute, value in zip(table["case"], table["attribute"], table["value"], strict=True)
     }
     rated_names = tuple(name for name in names if any(attribute == name for _, attribute in truth))

@@ -14,6 +14,7 @@ from ...agents.instructions import attempts_to_instruct, fold
 from ...orchestration.protocols import protocol
 from ...personas.jury import Jury, Seat
 from ...rubrics.case import Case, Exhibit
+from ...rubrics.conversation import conversation_text
 from ...rubrics.errors import VenireError
 from ...rubrics.files import nearest
 from ...rubrics.rubric import Attribute, Rubric
@@ -193,7 +194,7 @@ class Guard:
         guard = cls(max_words, "\n".join(given))
         given_runs = set(_runs(guard.given, RUN))
         for case in cases:
-            texts = [*(note for note in case.source), case.output, case.reference or "", case.question or ""]
+            texts = [*case.source, case.output, case.output_b or "", case.reference or "", case.question or "", conversation_text(case.messages)]  # fmt: skip
             for text in texts:
                 guard.runs.update(_runs(text, RUN))
             exhibits = [Exhibit(name=str(at), text=text) for at, text in enumerate(texts) if text]

@@ -51,6 +51,8 @@ class _Captured(Exception):
 class _CapturingGateway:
     """Stands where a model would be asked, and hands back the question instead."""
 
+    reads_prompts = True
+
     def __init__(self, settings: ModelSettings) -> None:
         self.window = window(settings, CONTEXT)
 
@@ -138,7 +140,10 @@ def examples_from(file: TrainFile) -> Examples:
         len(by_case[name]) for name in by_case if name not in cases
     )
     for name, case in cases.items():
-        ballots = by_case.get(name, {})
+        ballots = {
+            reviewer: (_under_labels(case, scores), reasons)
+            for reviewer, (scores, reasons) in by_case.get(name, {}).items()
+        }
         if not ballots:
             continue
         try:
@@ -149,6 +154,10 @@ def examples_from(file: TrainFile) -> Examples:
         for reviewer, (scores, reasons) in ballots.items():
             answer = _answer(rubric, scores, reasons)
             examples.sft.append({"messages": [*prompt, answer], "case": name, "reviewer": reviewer})
+        if rubric.compares:
+            # A preference is no kinder for being one level higher: to reject those would teach to prefer output A.
+            examples.dropped["pairs of ballots that compare two outputs"] += 1
+            continue
         median = _median_scores(rubric, [scores for scores, _ in ballots.values()])
         rejected = more_lenient(rubric, median)
         if median == rejected:
@@ -240,6 +249,13 @@ def _legal(rubric: Rubric, attribute: str, value: float | str | None) -> Value |
         low, high = scale.ends
         return value if isinstance(value, float) and float(low) <= value <= float(high) else None
     return next((level for level in scale.values if level == value or str(level) == value), None)
+
+
+def _under_labels(case: Case, scores: Scores) -> dict[str, Value]:
+    """The scores of a pair, which reviewers gave between the row's outputs, between output A and output B of the prompt."""
+    return {
+        name: score if isinstance(score, str) else case.under_labels(score) for name, score in scores.items()
+    }
 
 
 def _median_scores(rubric: Rubric, ballots: Sequence[Scores]) -> dict[str, Value]:

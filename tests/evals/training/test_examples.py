@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,27 @@ def test_pairs_that_come_out_equal_are_dropped_and_counted(tmp_path: Path) -> No
     assert found.summary()["dropped"]["pairs that came out equal"] == 1
     assert len(found.preferences) == 11
     assert found.summary()["dropped"]["ratings of other attributes"] == 84
+
+
+def test_a_preference_is_trained_on_under_the_labels_of_its_prompt_and_none_is_more_lenient(tmp_path: Path) -> None:  # fmt: skip
+    """Both reviewers prefer the row's `output_a` in every case, which jurors know as output A or as output B."""
+    rows = [{"id": f"c{n}", "output_a": "Left.", "output_b": "Right."} for n in range(8)]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rated = [f"c{n},{rater},preference,-1" for n in range(8) for rater in "xy"]
+    (tmp_path / "ratings.csv").write_text("\n".join(["case,rater,attribute,value", *rated]))
+    (tmp_path / "train.yaml").write_text(
+        "name: mine\ncases: cases.jsonl\nratings: ratings.csv\nrubric: preference\n"
+    )
+    found = examples_from(load_train_file(tmp_path / "train.yaml"))
+
+    swapped = {row["id"]: Case.from_row(row).swapped for row in rows}
+    assert len(found.sft) == 16 and {True, False} == set(swapped.values())
+    for row in found.sft:
+        answer, prompt = json.loads(row["messages"][-1]["content"]), row["messages"][-2]["content"]
+        assert answer["preference"]["score"] == (1 if swapped[row["case"]] else -1)
+        label = re.search(r'"output (.)" begins \w+\]\]\nLeft\.', prompt)
+        assert label is not None and label[1] == "AB"[swapped[row["case"]]]
+    assert found.preferences == [] and found.dropped == {"pairs of ballots that compare two outputs": 8}
 
 
 def test_what_is_left_out_is_counted_and_the_last_round_counts(tmp_path: Path) -> None:
