@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
-from venire.evals.audits.ranking import _qualities, rank_agreement, ranking
+from venire.evals.audits.ranking import _qualities, rank_agreement, ranking, ranking_section
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
@@ -176,6 +177,28 @@ def test_one_system_or_none_is_not_ranked() -> None:
 
 
 # The second panel
+
+
+def test_an_arm_that_scored_one_system_is_not_ranked_and_who_comes_first_is_told_for_people_and_arm() -> None:
+    """Twenty outputs of four systems, of which people put alpha first; `upside` has it last, `narrow` scored no other."""
+    number = np.arange(20) % 4
+    people = np.array([5.0, 4.0, 3.0, 2.0])[number]
+    cases = [f"c{n}" for n in range(20)]
+    world = jury_evidence({"accurate": {"ana": people}}, {"accurate": people}, systems=list(np.array(NAMES)[number]))  # fmt: skip
+    scores = pd.DataFrame({"case": cases, "cluster": range(20), "attribute": "accurate", "before": people, "after": people, "people": people})  # fmt: skip
+    upside = scores.assign(before=6 - people)
+    found = ranking_section(world, {"jury": scores, "upside": upside, "narrow": scores[number == 0]}, Draws(0, 50))  # fmt: skip
+    assert found is not None
+
+    assert list(dict.fromkeys(found.tables["ranks"]["arm"])) == ["jury", "upside"]
+    assert found.notes[0] == "narrow is not ranked by 'accurate': fewer than two systems were scored by both narrow and people"  # fmt: skip
+    jury, other = found.sentences
+    assert "with a Kendall's tau of 1.00" in jury and "People and jury both put alpha first." in jury
+    assert "with a Kendall's tau of -1.00" in other and "or 1.00" in other
+    assert "People put alpha first; upside puts delta first." in other
+    alone = ranking_section(world, {"narrow": scores[number == 0]}, Draws(0, 50))
+    assert alone is not None and alone.sentences[0].startswith("Systems are not ranked") and len(alone.notes) == 1  # fmt: skip
+    assert ranking_section(replace(world, cases=world.cases.assign(system="alpha")), {"jury": scores}, Draws(0, 50)) is None  # fmt: skip
 
 
 def test_a_calibrated_jury_overtakes_a_noisy_second_panel() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from scipy.stats import ks_2samp, ttest_1samp
 from written_transcripts import Votes, written_run
 
-from venire import Case, Rubric, VenireError
+from venire import Case, Rubric, Store, VenireError
 from venire.evals.inference.estimates import jury_mean
 from venire.evals.inference.facets import _joined_labels, _turned_values, rating_facets, run_facets
+from venire.evals.inference.labelled_verdicts import LabelledVerdicts, labelled_verdicts
 from venire.evals.inference.labelling import Labelling
 from venire.evals.inference.many_facets import many_facets
 from venire.evals.inference.shift import run_shift, shift_test
@@ -66,7 +68,18 @@ def test_the_shift_is_of_the_cases_that_both_judged_with_the_same_words(tmp_path
     assert row["corrected"] == pytest.approx(row["difference"] - gaps.mean())
 
 
-def test_the_same_jury_needs_no_anchors_and_another_does(tmp_path: Path) -> None:
+def test_the_same_jury_needs_no_anchors_and_another_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter(range(9))
+
+    def read(store: Store, people: None) -> LabelledVerdicts:
+        """As if each run were made at another time, by another version, at other prices and with another seed."""
+        found, number = labelled_verdicts(store, people), next(made)
+        arms = [arm._replace(manifest={**arm.manifest, **dict.fromkeys(("made_with", "prices", "venire", "seed"), number)}) for arm in found.arms]  # fmt: skip
+        return replace(found, arms=arms)
+
+    monkeypatch.setattr("venire.evals.inference.shift.labelled_verdicts", read)
     first = run(tmp_path / "first", "a", BEFORE, ["plain"] * 14)
     same = run(tmp_path / "same", "a", NOW, ["plain"] * 13, changed=tuple(range(13)))
     other = run(tmp_path / "other", "b", NOW, ["plain"] * 13, changed=tuple(range(9)))
