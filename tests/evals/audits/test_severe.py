@@ -122,6 +122,9 @@ def test_planted_rates_are_recovered_and_told_apart() -> None:
     assert row(lower, first="careful", second="careless")["chance_lower"] > 0.999
     told = severe_section(marks, Severity(), Draws(0, 50)).sentences
     assert any(words.startswith("careful makes fewer severe errors than careless") for words in told)
+    turned = lay_marks(missing({"careless": 0.3, "careful": 0.1}, 400, np.random.default_rng(1)))
+    told = severe_section(turned, Severity(), Draws(0, 50)).sentences
+    assert any(words.startswith("careless makes more severe errors than careful, with probability 1.00") for words in told)  # fmt: skip
 
 
 def test_equal_rates_are_rarely_told_apart() -> None:

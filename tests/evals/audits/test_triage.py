@@ -346,6 +346,10 @@ def test_a_juror_outvoted_by_a_count_is_overruled() -> None:
     found = docket_of(evidence(SAFE, arms=[ratings("jury", [5.0, 4.5, 3.0])], ballots=cast))
 
     assert found["overruled"].reindex(["c0", "c1", "c2"]).tolist() == [1.0, 0.0, 0.0]
+    tone = Question(Scale.model_validate({"level": "nominal", "anchors": {"warm": "", "cold": ""}}), "high")
+    words = [votes("jury", "a", ["warm", "warm"], attribute="tone"), *(votes("jury", name, ["cold", "warm"], attribute="tone") for name in "bc")]  # fmt: skip
+    world = evidence(SAFE | {"tone": tone}, arms=[ratings("jury", [4.0, 4.0]), ratings("jury", ["warm", "warm"], "tone")], ballots=[*words, votes("jury", "a", [2.0, 4.0])])  # fmt: skip
+    assert docket_of(world)["overruled"].to_dict() == {"c0": 2.0, "c1": 0.0}, "on two questions"
 
 
 def noisy_signals(rng: np.random.Generator, good: int, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
