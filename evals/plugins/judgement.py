@@ -120,9 +120,16 @@ class Judgement:
         return ", ".join(f"{mark.name} {words(mark)}" for mark in self.marks.values())
 
     def misses(self, *required: str) -> list[str]:
-        """Why each of `required`, written as `accurate>=4`, does not hold; what is hung holds nothing."""
+        """Why each of `required`, written as `accurate>=4`, does not hold; what is hung holds nothing. Of a pair, it is held against the marks."""
         wanted = [Requirement.parse(written, self.rubric) for written in required]
-        return [why for requirement in wanted if (why := requirement.miss(self.verdict))]
+        verdict = self.verdict
+        outcomes = {
+            name: outcome.model_copy(update={"value": self._for_own_output(outcome.value)})
+            for name, outcome in verdict.outcomes.items()
+        }
+        derived = {name: self._for_own_output(value) for name, value in verdict.derived.items()}
+        held = verdict.model_copy(update={"outcomes": outcomes, "derived": derived})
+        return [why for requirement in wanted if (why := requirement.miss(held))]
 
     def expect(self, *required: str) -> None:
         """Fail, with the deliberation, unless each of `required` holds."""

@@ -116,7 +116,7 @@ def write_junit(folder: Location, required: Sequence[Requirement], file: Path | 
     heard = missed = skipped = 0
     seconds = 0.0
     try:
-        for _, verdict in verdicts(store):
+        for _, verdict in verdicts(store, written=True):
             misses = [why for each in required if (why := each.miss(verdict))]
             silent = not misses and not any(o.status == "reached" for o in verdict.outcomes.values())
             heard, missed, skipped = heard + 1, missed + bool(misses), skipped + silent

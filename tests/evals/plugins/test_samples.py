@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from mixed_rubric import RUBRIC, SCORES, agreeing_server
 from openai_server import ProviderServer, jury_of
 from pydantic import BaseModel
 from server_juries import jury_at
-from written_transcripts import cast, transcript_of
+from written_transcripts import cast, transcript_of, written_run
 
-from venire import Jury, Stop, VenireError
+from venire import Case, Jury, Stop, Store, VenireError, load_rubric
 from venire.evals.plugins.judgement import (
     Judgement,
     counts_of,
@@ -27,6 +28,8 @@ from venire.evals.plugins.judgement import (
 from venire.evals.plugins.promptfoo import get_assert
 from venire.evals.plugins.samples import case_from_row, text_of
 from venire.evals.plugins.sitting import case_from_sample, convene
+from venire.orchestration.reading.export import verdicts
+from venire.orchestration.reading.requirements import Requirement, write_junit
 from venire.orchestration.verdict import verdict
 
 
@@ -177,6 +180,23 @@ class _Said:
 
     def hear_sync(self, case: Any) -> Judgement:
         return self.judgement
+
+
+def test_what_is_required_of_a_pair_is_of_the_hosts_own_output_under_either_label(tmp_path: Path) -> None:
+    """The jury prefers the row's `output_a`, the host's own, in every case: its label is output A in some and output B in others."""
+    cases = [Case.from_row({"id": f"c{n}", "output_a": "Left.", "output_b": "Right."}) for n in range(8)]
+    votes = {case.id: {"x": {"preference": case.under_labels(-1)}} for case in cases}
+    rubric = load_rubric("preference")
+    store = Store.read(written_run(tmp_path / "run", rubric, cases, {"j": votes}))
+    for _, counted in verdicts(store):
+        judged = Judgement(counted, rubric, fresh=True)
+        assert (judged.marks["preference"].value, judged.misses("preference>=1"), judged.misses("preference==1")) == (1, [], [])  # fmt: skip
+        assert judged.misses("preference<=0") == ["preference<=0: it is 1"]
+    store.release()
+    assert {case.swapped for case in cases} == {True, False}
+    # Of a run, it is between the row's outputs, as people's ratings are.
+    for written, missed in (("preference<=-1", 0), ("preference>=0", 8)):
+        assert write_junit(tmp_path / "run", [Requirement.parse(written, rubric)], None) == (missed, 8)
 
 
 def test_a_score_that_has_no_best_is_refused_with_the_nearest() -> None:

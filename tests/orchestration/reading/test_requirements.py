@@ -153,7 +153,7 @@ def test_a_report_counts_every_deliberation_once_as_met_missed_or_silent(
         verdict(accurate="not_applicable", thorough="hung"),  # nothing reached, nothing missed
         verdict(accurate="hung", thorough="hung"),
     ]
-    monkeypatch.setattr(requirements, "verdicts", lambda store: ((None, each) for each in found))
+    monkeypatch.setattr(requirements, "verdicts", lambda store, written: ((None, each) for each in found))
     required = [Requirement.parse("accurate>=3", scored), Requirement.parse("accurate<9", scored)]
 
     assert write_junit(tmp_path / "run", required, tmp_path / "junit.xml") == (2, 4)
