@@ -130,7 +130,7 @@ def _scores(store: Store, arm: Arm, score: str) -> dict[str, float]:
                 values[verdict.case] = getattr(shares.of, score)
     else:
         values = {}
-        for _, verdict in verdicts(store, arm=arm.name):
+        for _, verdict in verdicts(store, arm=arm.name, written=True):
             outcome = verdict.outcomes.get(score)
             values[verdict.case] = outcome.value if outcome else verdict.derived.get(score)
     return {case: float(value) for case, value in values.items() if isinstance(value, int | float)}

@@ -11,12 +11,13 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score, recall_score, roc_auc_score, roc_curve
 from written_transcripts import written_run
 
-from venire import Case, Rubric, Store, VenireError
+from venire import Case, Rubric, Store, VenireError, load_rubric
 from venire.evals.claims.threshold import (
     Aim,
     Costs,
     LabelledCases,
     ThresholdReport,
+    _scores,
     best_threshold,
     labelled_cases,
     threshold_json,
@@ -287,3 +288,13 @@ def test_table_lines_and_document_have_the_reports_numbers() -> None:
     assert (
         f"threshold {document['threshold']:.3f}" in second and f"{min(cuts):.3f} to {max(cuts):.3f}" in second
     )
+
+
+def test_a_preference_is_scored_between_the_rows_outputs_as_people_answer(tmp_path: Path) -> None:
+    rubric = load_rubric("preference")
+    cases = [Case.from_row({"id": f"c{n}", "output_a": "Left.", "output_b": "Right."}) for n in range(8)]
+    votes = {case.id: {"x": {"preference": case.under_labels(-1)}} for case in cases}
+    store = Store.read(written_run(tmp_path / "run", rubric, cases, {"j": votes}))
+    assert _scores(store, store.arms()[0], "preference") == dict.fromkeys((case.id for case in cases), -1.0)
+    assert {case.swapped for case in cases} == {True, False}
+    store.release()
