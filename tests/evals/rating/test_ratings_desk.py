@@ -149,6 +149,11 @@ def test_the_cases_of_a_run_are_rated_blind_or_beside_what_its_juries_found(tmp_
     assert (blind, other.name, nothing) == (cases, "clinical-note", {})
     with pytest.raises(VenireError, match="no rubric is given"):
         rated_cases(tmp_path / "cases.jsonl", None, None, blind=True)
+    pair = Case.from_row({"id": "p", "output_a": "One.", "output_b": "Two."})
+    tied = written_run(
+        tmp_path / "pairs", load_rubric("preference"), [pair], {"j": {"p": {"x": {"preference": 0}}}}
+    )
+    assert rated_cases(tied, None, None, blind=False)[2] == {"p": ("j: preference 0",)}, "0 is a value"
 
 
 def test_who_rates_what_is_balanced_seeded_and_kept(tmp_path: Path) -> None:
