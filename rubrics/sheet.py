@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, TypeAdapter, ValidationError
+
+from .conversation import SpokenMessage, conversation_text
 from .errors import InvalidFile, VenireError, count_words
 from .files import is_workbook, nearest, split_sheet
 from .rows import DELIMITED, MOST_COLUMNS, read_grid, read_rows, too_wide
@@ -17,6 +21,7 @@ from .sheet_columns import (
     ROLES,
     Role,
     SheetColumns,
+    attribute_name,
     attribute_names,
     competing_texts,
     guess_columns,
@@ -54,6 +59,7 @@ Ask = Callable[[str, Sequence[str]], str]
 """Puts a question to the person, who answers with one of the choices."""
 Say = Callable[[str], None]
 Rows = list[dict[str, str]]
+_MESSAGES = TypeAdapter(Annotated[list[SpokenMessage], Field(min_length=1)])
 _LEGENDS = 4
 """Sheets beside that of the ratings in which a legend is looked for."""
 
@@ -158,8 +164,15 @@ def read_sheet(
 
 
 def _check_scales_are_shared(sheet: Path, rows: Sequence[Mapping[str, str]], columns: SheetColumns) -> None:
-    """An error where somebody's scores of an attribute go to 10 at the most, and another's beyond."""
+    """An error where people's scores of one attribute are on different scales: two are stated, or some go beyond 10 and others do not."""
     rater = columns.one("rater")
+    stated: dict[str, str] = {}
+    for name in columns.of("rating") if rater else ():
+        if (other := stated.setdefault(attribute_name(name), name)) != name:
+            raise VenireError(
+                f"{sheet}: people's scores of {without_scale(name)!r} are on two scales: {other!r} and {name!r}",
+                remedy="write all of them on one scale; if they are of two attributes, give these different names",
+            )
     for name in columns.of("rating") if rater else ():
         by_rater: dict[str, list[float]] = {}
         for row in rows:
@@ -298,9 +311,14 @@ def _legends(sheet: Path) -> list[list[str]]:
 
 
 def _cell_text(cell: Any) -> str:
-    """A cell as text; several notes in one cell, as JSON may have them, are paragraphs."""
+    """A cell as text; several notes in one cell, as JSON may have them, are paragraphs, and messages a conversation."""
     if isinstance(cell, list):
-        return "\n\n".join(map(str, cell))
+        try:
+            return conversation_text(_MESSAGES.validate_python(cell))
+        except ValidationError:
+            return "\n\n".join(map(_cell_text, cell))
+    if isinstance(cell, dict):
+        return json.dumps(cell, ensure_ascii=False)
     return "" if cell is None else str(cell)
 
 

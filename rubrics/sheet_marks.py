@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from .sheet_people import scores_by_person
 from .sheet_scores import QUALITY, is_missing, plain_name, score_of, without_scale
 from .sheet_texts import TEXT_NAMES
 
@@ -78,6 +79,8 @@ nenhum, nenhuma | leve | moderado, moderada | grave
 amounts only under that of a quality."""
 _STARS = re.compile(r"[★⭐✭*]{0,10}[☆✩]{0,10}")
 _FRACTION = re.compile(r"(\d{1,3})\s*(?:/|out of|von|sur|de)\s*(\d{1,3})")
+_BETWEEN = re.compile(r" *(?:/|-|–| or | to ) *")
+"""What stands between two words of a scale in a cell that is left out: both are steps all the same."""
 _SIGNED = re.compile(r"[-−+]?\d")
 
 _Steps = tuple[frozenset[str], ...]
@@ -165,11 +168,18 @@ def _words(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
         for name, marks in _mostly(cells, lambda cell: _word(cell) in _WORDS).items() if plain_name(name) not in TEXT_NAMES
     }  # fmt: skip
     words = {name: found for name, found in given.items() if any(score_of(word) is None for word in found)}
+    # Who answered yes and no alone had the scale of those who also answered partly.
+    attributes = {name: attribute for name, (_, attribute) in scores_by_person([*given]).items()}
+    shared = {attributes[name] for name in words if name in attributes}
+    words |= {name: found for name, found in given.items() if attributes.get(name) in shared}
+    parts = (_word(part) for name in words for cell in cells[name] for part in _BETWEEN.split(cell))
+    between = frozenset(part for part in parts if part in _WORDS)
     scales: dict[str, _Steps] = {}
     for name, found in sorted(words.items(), key=lambda each: -len(each[1])):
         known = _OPINION_SCALES + (_AMOUNT_SCALES if QUALITY.search(plain_name(name)) else [])
         used = [scale for scale in scales.values() if scale in known and found <= _all(scale)]
         fitting = [scale for scale in known if found <= _all(scale)] if len(found) > 1 else []
+        fitting = [scale for scale in fitting if found | between <= _all(scale)] or fitting
         whole = [
             scale for scale in fitting
             if all(step & _all([other for other in words.values() if other <= _all(scale)]) for step in scale)
@@ -177,7 +187,7 @@ def _words(cells: Mapping[str, Sequence[str]]) -> Iterator[_Read]:
         if used or fitting:
             scales[name] = (used or sorted(whole, key=len) or fitting)[0]
     for name, scale in scales.items():
-        said = _all([words[other] for other in scales if scales[other] == scale])
+        said = _all([words[other] for other in scales if scales[other] == scale]) | between
         steps = [min(step & said or step, key=len) for step in scale]
         numbers = {cell: place for cell in set(cells[name]) for place, step in enumerate(scale, 1) if _word(cell) in step}  # fmt: skip
         yield name, numbers, ", ".join(f"{place} = {step}" for place, step in enumerate(steps, 1))

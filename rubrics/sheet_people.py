@@ -56,7 +56,7 @@ _ITEM = re.compile(
     r"[qfikc]|items?|questions?|fragen?|preguntas?|perguntas?|criteri\w+|kriteri\w+|criteres?|aspe[ck]ts?|aspectos?|dimension\w*|kategorie|categor\w+|v\w+"
 )
 """Heads of numbered attributes: `Q1`, `Item 2`."""
-_TWO_WORDS = re.compile(r"(.+) (\S+)")
+_TWO_WORDS = re.compile(r"(.+) [(\[]?([^\s()\[\]]+)[)\]]?")
 OVERALL = "overall quality"
 """What is scored where columns are named by people alone."""
 
@@ -161,7 +161,9 @@ def unclear_persons(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def _parts(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str]]:
     matches = {name: form.fullmatch(without_scale(name)) for name in names}
-    return {name: (m[1].strip(), m[2].strip()) for name, m in matches.items() if m}
+    parts = {name: (m[1].strip(), m[2].strip()) for name, m in matches.items() if m}
+    # `(y/n)` is no place to part a name.
+    return {name: pair for name, pair in parts.items() if pair[0].count("(") == pair[0].count(")")}
 
 
 def _is_grid(parts: Mapping[str, tuple[str, str]]) -> bool:

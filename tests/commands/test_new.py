@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,20 @@ def test_several_notes_in_one_cell_are_paragraphs(tmp_path: Path) -> None:
 
     assert new(tmp_path / "p", "--from", tmp_path / "s.jsonl", "--yes").exit_code == 0
     assert next(load_cases(tmp_path / "p" / "cases.csv")).source == ("x\n\ny",)
+
+
+def test_messages_in_one_cell_are_a_conversation(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": "Is it safe?"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Of what?"}]},
+    ]
+    row = {"id": 1, "messages": said, "response": "It is safe.", "source": [{"dose": 5}]}
+    (tmp_path / "s.jsonl").write_text(json.dumps(row))
+
+    assert new(tmp_path / "p", "--from", tmp_path / "s.jsonl", "--yes").exit_code == 0
+    case = next(load_cases(tmp_path / "p" / "cases.csv"))
+    assert case.question == "Turn 1, user:\n    Is it safe?\nTurn 2, assistant:\n    Of what?"
+    assert case.source == ('{"dose": 5}',)
 
 
 def test_a_sheet_with_a_column_for_each_person_becomes_ratings_by_each(tmp_path: Path) -> None:

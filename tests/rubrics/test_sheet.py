@@ -227,6 +227,7 @@ SHEETS = {
     "messages of two writers": Sheet(rows("id|message_bot|message_agent|tone", *(f"{n}|TEXT|What the other one of the two had to write {n}.|{n}" for n in (1, 2, 3))), asks="'message_agent' could be the source"),
     "two people on two scales": Sheet(rows("id|summary|overall_vera|overall_tim", "1|TEXT|4|80", "2|TEXT|3|55", "3|TEXT|2|20"), asks="vera's go up to 4 and tim's go up to 80"),
     "two people on two scales, a row each": Sheet("id,summary,rater,overall\n" + "".join(f"{n},{text} {n},{who},{score * n}\n" for who, score in (("Vera", 1), ("Tim", 20)) for n, text in enumerate((A, B, C), 1)), asks="different scales"),
+    "one attribute on two stated scales": Sheet(rows("id|summary|rater|tone (1-5)|tone (0-10)", "1|TEXT|Vera|4|", "2|TEXT|Tim||8", "3|TEXT|Tim||5"), asks="scores of 'tone' are on two scales"),
     "an attribute of three words before a first name": Sheet(rows("id|summary|Understandable Eva|Understandable Paul|True to abstract Eva|True to abstract Paul", "1|TEXT|1|2|3|4", "2|TEXT|2|3|4|5", "3|TEXT|5|1|2|3"), 3, "understandable true_to_abstract", "Eva Paul", 12),
     "attributes nobody listed before first names": Sheet(rows("id|summary|Warmth Eva|Warmth Paul|Grit Eva|Grit Paul", "1|TEXT|1|2|3|4", "2|TEXT|2|3|4|5", "3|TEXT|5|1|2|3"), asks="Grit Paul"),
     "a legal text and the plain one": Sheet(rows("id|Legal text|Plain text|simple", *(f"{n}|What the lawyers had written down {n}.|TEXT|{n}" for n in (1, 2, 3))), 3, "simple", "rater-1", 3, "Legal text  source"),
@@ -535,6 +536,17 @@ def test_marks_are_read_as_the_numbers_that_they_stand_for(cells: str, scores: s
         ({"x": "4/5 2/5", "y": "0/10 9/10"}, {"x": "1-5", "y": "0-10"}),
         ({"x": "★★★ ★"}, {"x": "1-5"}),
         ({"x": "★★★ ★", "y": "★★★★★★★ ★★☆☆☆☆☆"}, {"x": "1-7", "y": "1-7"}),
+        # Somebody who never said partly had the scale of those who did.
+        (
+            {"x_r1": "no partly yes", "x_r2": "no yes yes"},
+            dict.fromkeys(("x_r1", "x_r2"), "1 = no, 2 = partly, 3 = yes"),
+        ),
+        ({"x": "no partly yes", "y": "no yes yes"}, {"x": "1 = no, 2 = partly, 3 = yes"}),
+        # What is left out because it is two steps says that both are there.
+        (
+            {"x": "bad good excellent bad/fair bad good bad"},
+            {"x": "1 = bad, 2 = fair, 3 = good, 4 = excellent"},
+        ),
     ],
 )
 def test_the_scale_of_marks_is_that_of_all_columns_of_their_kind(

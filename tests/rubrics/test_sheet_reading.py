@@ -336,6 +336,7 @@ def test_merged_cells_are_those_of_the_row_above_where_only_ratings_stand() -> N
         (["accurate - ana", "accurate - ben", "accurate - mean"], {"ana": "accurate", "ben": "accurate"}),
         (["ana: accurate", "ana: safe", "ben: accurate"], {"ana": "safe", "ben": "accurate"}),
         (["Dr. Lee: x", "Dr. Roy: x", "Dr. Lee: y"], {"Dr. Lee": "y", "Dr. Roy": "x"}),
+        (["Correct? (y/n) JM", "Correct? (y/n) PK"], {"JM": "Correct? (y/n)", "PK": "Correct? (y/n)"}),
         # No two persons, or it cannot be told.
         (["ana: accurate", "ana: safe"], {}),
         (["ana_x", "ana_y", "ben_x", "ben_y"], {}),
