@@ -7,6 +7,7 @@ import io
 import os
 import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -489,8 +490,10 @@ def test_claims_of_no_case_of_the_session_or_its_study_are_counted(tmp_path: Pat
     "signals", [[], [signal.SIGINT], [signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT, signal.SIGTERM]]
 )
 def test_the_first_signal_finishes_what_is_in_flight_and_the_second_stops_at_once(
-    signals: list[signal.Signals],
+    signals: list[signal.Signals], request: pytest.FixtureRequest
 ) -> None:
+    # `nohup make test` starts the tests to ignore it.
+    request.addfinalizer(partial(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL)))
     budget, said, released = Budget(), list[str](), list[str]()
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
 
