@@ -63,7 +63,7 @@ NAMES: Mapping[Role, str] = {
     "audience": "audience|readers|for whom|zielgruppe|publico",
     "group": "group|patient|patient id|mrn|medical record number|hospital number|encounter|ward|site|hospital|clinic|document id|cluster|subject|"
     "gruppe|patientin|groupe|grupo|paciente",
-    "system": "system|model|llm|translator|ubersetzer|traducteur|traductor|tradutor|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
+    "system": "system|model|llm|translator|ubersetzer|ubersetzerin|traducteur|traductrice|traductor|traductora|tradutor|tradutora|written by|author|generator|produced by|writer|version|source model|engine|bot|assistant|vendor|modell|systeme|"
     "modele|sistema|modelo",
     "rater": RATER_NAMES,
 }

@@ -14,7 +14,8 @@ RATER_NAMES = (
     "lehrer|lehrerin|korrektorin|expertin|gutachter|gutachterin|beurteiler|beurteilerin|prufer|arzt|arztin|arztin arzt|evaluateur|"
     "evaluatrice|relecteur|relectrice|correcteur|correctrice|examinateur|annotateur|juge|korrektor|lektor|expert|experte|linguist|"
     "marker|examiner|checker|teacher|tutor|nurse|physician|experto|experta|corrector|especialista|evaluador|evaluadora|revisor|"
-    "anotador|avaliador|avaliadora|medico|supervisor|supervisora|radiologist|pharmacist"
+    "anotador|avaliador|avaliadora|medico|medica|revisora|anotadora|correctora|corretor|corretora|examinador|examinadora|examinatrice|annotatrice|"
+    "lektorin|linguistin|jueza|professor|professora|profesor|profesora|supervisor|supervisora|radiologist|pharmacist"
 )
 """Names of a column that says who rated, in five languages."""
 _BY_PERSON: Sequence[tuple[re.Pattern[str], int | None]] = (

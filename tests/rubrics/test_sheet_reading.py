@@ -380,6 +380,7 @@ ROLES: list[tuple[str, tuple[str, ...], dict[str, str]]] = [
     # What was worked out from scores is none, and a rater's own number is no score.
     ("id|summary|accuracy|mean", (f"1|{LONG} 1|4|4", f"2|{LONG} 2|2|2"), {"accuracy": "rating", "mean": "kept"}),
     ("id|summary|rater|years|x", tuple(f"{n}|{LONG} {n}|{who}|{age}|{n}" for n in (1, 2, 3) for who, age in (("Ana", 4), ("Ben", 9))), {"years": "kept", "x": "rating"}),
+    ("segmento|traducción|revisora|fluidez", tuple(f"s{n}|{LONG} {n}|{who}|{n}" for n, who in enumerate(("Ana", "Eva", "Ana"), 1)), {"revisora": "rater"}),
     ("id|text|comment|accurate", (f"1|{LONG} 1|{LONG}|4", f"2|{LONG} 2|{LONG}|2"), {"text": "output", "comment": "kept", "accurate": "rating"}),
     # A column of ids is the one that tells texts apart.
     ("ticket|order id|answer", (f"7|a1|{LONG} 1", f"7|a2|{LONG} 2"), {"order id": "id", "ticket": "kept"}),
