@@ -20,7 +20,7 @@ from venire.orchestration.acceptance import (
 )
 from venire.orchestration.transcript import AnyEntry, Checked, Controlled, Decided, Extracted, Said
 from venire.orchestration.verdict import Outcome, as_written, outcome_signals, tallies, verdict
-from venire.personas.options import AcceptanceRule
+from venire.personas.options import AcceptanceRule, Limits
 from venire.rubrics.claim import Check, Claim
 from venire.rubrics.scale import NOT_APPLICABLE, Value
 
@@ -421,6 +421,8 @@ def test_a_rule_is_refused_for_another_rubric_protocol_or_orchestrator_where_one
 
     assert refused(jury) == refused(jury.model_copy(update={"name": "k", "description": "x"})) == ""
     assert "the protocol" in refused(jury.under("delphi"))
+    for part, other in (("limits", Limits(max_turns=2)), ("quorum", 2), ("tolerance", 0.5), ("repeats", 3)):
+        assert "its options or the counting rule" in refused(jury.model_copy(update={part: other})), part
     two = bench("a", "b", quorum=1, orchestrator={"model": "server/m"})
     for presided in (True, False):
         newer = RUBRIC.model_copy(update={"version": 2})

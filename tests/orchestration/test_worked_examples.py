@@ -123,6 +123,9 @@ def test_named_examples_are_shown_in_order_and_never_scored_ones(tmp_path: Path,
     assert told.index("EXAMPLE-4") < told.index("EXAMPLE-3")
     with pytest.raises(VenireError, match="'e3' is one of the cases to be judged"):
         worked_examples(shots, rubric, ScoredCases.of([Case(id="e3", output="text")]))
+    in_group = shots.model_copy(update={"ids": ("e4", "e1")})
+    with pytest.raises(VenireError, match="'e1' is one of the cases to be judged, or in the same group"):
+        worked_examples(in_group, rubric, ScoredCases.of([Case(id="x", output="text", group="p1")]))
 
 
 def test_an_examples_label_is_a_legal_value(tmp_path: Path, rubric: Rubric) -> None:

@@ -345,6 +345,8 @@ def test_of_the_pairs_heard_those_without_a_verdict_are_hung_and_the_preferred_o
     rates = {record.system: (record.rate.value, record.wins, record.ties, record.losses) for record in found.rates.systems}  # fmt: skip
     assert rates == {"p": (0.7, 3, 1, 1), "q": (pytest.approx(0.3), 1, 1, 3)}
     assert run_preferences(votes)["share"].tolist() == [1.0, 1.0, 1.0, 0.5, 0.0]
+    grouped = votes.assign(cluster=votes["case"].replace({"c1": "c0", "c3": "c0"}))
+    assert run_preferences(grouped)["cluster"].tolist() == ["c0", "c0", "c2", "c0", "c4"]
     matrix = system_matrix(found).set_index("system")
     assert (
         matrix.loc["p", "q"] == "70% of 5"

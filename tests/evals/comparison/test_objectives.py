@@ -49,8 +49,12 @@ def test_an_objective_is_the_coefficient_of_its_name(name: str) -> None:
     gap = np.where(np.arange(41) == 40, np.nan, np.append(x, 0.0))
     with_gap = OBJECTIVES[name].value(gap[None, :], np.append(y, 3.0)[None, :], scale)
     many = OBJECTIVES[name].value(np.array([x, 6 - x]), np.broadcast_to(y, (2, 40)), scale)
+    # Of two arms held against the same people, each left other cases open.
+    some = np.append(x[:30], np.full(10, np.nan))
+    apart = OBJECTIVES[name].value(np.array([some, x]), np.broadcast_to(y, (2, 40)), scale)
 
-    assert [alone[0], with_gap[0], many[0]] == pytest.approx([wanted] * 3, abs=1e-9)
+    assert [alone[0], with_gap[0], many[0], apart[1]] == pytest.approx([wanted] * 4, abs=1e-9)
+    assert apart[0] == pytest.approx(OBJECTIVES[name].value(x[None, :30], y[None, :30], scale)[0], abs=1e-9)
 
 
 def test_taus_of_few_and_of_many_values_are_scipys_and_of_one_there_is_none() -> None:

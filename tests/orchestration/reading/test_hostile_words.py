@@ -9,7 +9,6 @@ import os
 import pty
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command_line import Started, venire
 from openai_server import ProviderServer, jury_of
@@ -17,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 from run_files import write_run
 
-from venire.evals.report.files import csv_text
 from venire.orchestration.reading.console import SafeConsole
 from venire.rubrics.rows import csv_cell, from_csv_cell
 
@@ -116,9 +114,3 @@ def test_a_formula_becomes_text_and_can_be_read_back(text: str) -> None:
 def test_numbers_and_plain_words_stay_as_they_are(value: object) -> None:
     assert csv_cell(value) is value
     assert from_csv_cell(value) is value
-
-
-def test_tables_are_harmless_and_their_numbers_numbers() -> None:
-    table = pd.DataFrame({"case": ["=1+1", "b"], "gap": [-0.5, 1.0], "mixed": [-2, "@x"], "-name": [1, 2]})
-
-    assert csv_text(table).splitlines() == ["case,gap,mixed,'-name", "'=1+1,-0.5,-2,1", "b,1.0,'@x,2"]

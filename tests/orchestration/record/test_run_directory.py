@@ -456,7 +456,11 @@ def test_a_merged_run_holds_every_case_once_in_the_order_of_the_runs(tmp_path: P
     assert len(rows(tmp_path / "both", "SELECT hash FROM texts")) == 2 + 4
     with pytest.raises(VenireError, match="there is already a run here"):
         merge_runs([tmp_path / "one"], tmp_path / "both")
-    assert merge_runs([tmp_path / name for name in ("one", "both", "two")], tmp_path / "all") == (4, 4, 2 + 3)
+    in_run(tmp_path / "three", lambda store: hold(store, rubric, "e"))
+    sources = [tmp_path / name for name in ("one", "both", "two", "three")]
+    assert merge_runs(sources, tmp_path / "all") == (5, 5, 2 + 3)
+    positions = rows(tmp_path / "all", "SELECT case_id, position FROM transcripts ORDER BY position")
+    assert positions == [("a", 0), ("b", 1), ("c", 2 + 2), ("d", 2 + 4), ("e", 2 + 5 + 3)]
 
 
 def test_runs_that_differ_in_kind_or_jury_are_not_merged(tmp_path: Path, rubric: Rubric) -> None:
