@@ -393,9 +393,11 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
         is_label = is_label and (
             of_rater or any(row.get(c) in filled for c in behind if c != column for row in rows)
         )
+        scores = [score for cell in filled if (score := score_of(cell)) is not None]
+        is_half_scored = len(set(scores)) > 1 and len(scores) < len(filled) < 2 * len(scores) and not COUNTED.search(name)  # fmt: skip
         return (
             bool(QUALITY.search(name)) or name.isdigit() or is_graded(cells) or column in of_people
-            or (is_behind and (is_marked or is_label or (is_slider and not is_yes_no(cells))))
+            or (is_behind and (is_marked or is_label or ((is_slider or is_half_scored) and not is_yes_no(cells))))
         )  # fmt: skip
 
     names, output = list(columns.roles), columns.one("output")

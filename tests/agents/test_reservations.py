@@ -85,6 +85,8 @@ def test_what_a_call_should_take_goes_by_what_such_calls_took() -> None:
     heard = taught(50).estimate(request(), PRICE)
     assert heard.tokens == 200 and heard.likely_tokens == pytest.approx(200 * 150 / 2_100)
     assert heard.usd == 300 and heard.likely_usd == pytest.approx(300 * 150 / 2_100)
+    # The largest part that any took counts, wherever it came: 150 of 2,100, 500 of 200, 500 of 900.
+    assert taught(50, 400, 400).estimate(request(), PRICE).likely_tokens == 900 * 500 / 200
     most = taught(50).estimate(request(), PRICE, least_answer=500)
     assert (most.tokens, most.usd) == (600, 1_100) and most[2:] == heard[2:]
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -329,6 +330,23 @@ def test_a_highest_score_that_is_rare_among_many_must_be_said_to_be_the_end_unle
     else:
         assert _settle_scales(Path("s.csv"), columns, rows, yes=True).roles == columns.roles
         assert ("the scale is assumed to be" in capsys.readouterr().err) == (top != 5)
+
+
+def test_the_end_of_a_scale_is_chosen_from_the_highest_score_given_to_the_usual_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offered: list[str] = []
+
+    def answer(question: str, *, type: click.Choice[str], err: bool) -> str:
+        offered.extend(type.choices)
+        return type.choices[-1]
+
+    monkeypatch.setattr(click, "prompt", answer)
+    rows = [{"text": f"Text {n}.", "score": str(4 if n == 9 else 1 + n % 3)} for n in range(24)]
+    columns = _settle_scales(Path("s.csv"), SheetColumns({"text": "output", "score": "rating"}), rows, yes=False)  # fmt: skip
+
+    assert offered == ["4", "5"]
+    assert columns.of("rating") == ("score (1-5)",) and rows[9] == {"text": "Text 9.", "score (1-5)": "4"}
 
 
 def test_only_rows_with_something_in_them_are_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:

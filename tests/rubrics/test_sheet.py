@@ -227,6 +227,7 @@ SHEETS = {
     "messages of two writers": Sheet(rows("id|message_bot|message_agent|tone", *(f"{n}|TEXT|What the other one of the two had to write {n}.|{n}" for n in (1, 2, 3))), asks="'message_agent' could be the source"),
     "two people on two scales": Sheet(rows("id|summary|overall_vera|overall_tim", "1|TEXT|4|80", "2|TEXT|3|55", "3|TEXT|2|20"), asks="vera's go up to 4 and tim's go up to 80"),
     "two people on two scales, a row each": Sheet("id,summary,rater,overall\n" + "".join(f"{n},{text} {n},{who},{score * n}\n" for who, score in (("Vera", 1), ("Tim", 20)) for n, text in enumerate((A, B, C), 1)), asks="different scales"),
+    "scores of which every third is none": Sheet("id,summary,meets_request,clear\n" + "".join(f"{n},{A} {n},{cell},{n}\n" for n, cell in enumerate(("5", "1", "5*", "4", "tbd"), 1)), asks="'meets_request' seems to hold scores"),
     "one attribute on two stated scales": Sheet(rows("id|summary|rater|tone (1-5)|tone (0-10)", "1|TEXT|Vera|4|", "2|TEXT|Tim||8", "3|TEXT|Tim||5"), asks="scores of 'tone' are on two scales"),
     "an attribute of three words before a first name": Sheet(rows("id|summary|Understandable Eva|Understandable Paul|True to abstract Eva|True to abstract Paul", "1|TEXT|1|2|3|4", "2|TEXT|2|3|4|5", "3|TEXT|5|1|2|3"), 3, "understandable true_to_abstract", "Eva Paul", 12),
     "attributes nobody listed before first names": Sheet(rows("id|summary|Warmth Eva|Warmth Paul|Grit Eva|Grit Paul", "1|TEXT|1|2|3|4", "2|TEXT|2|3|4|5", "3|TEXT|5|1|2|3"), asks="Grit Paul"),

@@ -470,3 +470,12 @@ def test_files_that_are_no_alignments(tmp_path: Path) -> None:
             read_groups(path)
     with pytest.raises(VenireError, match="names position 7"):
         alignment_accuracy([], [group([7], [0])], said=3, heard=3)
+
+
+def test_fragments_on_both_sides_of_a_group_are_joined_and_what_makes_it_less_alike_is_not() -> None:
+    said = talk("the pain began on monday morning after breakfast at home")
+    heard = talk("so", "the pain began", "on monday morning", "after breakfast at home", "next one please")
+    found = refine(empty_alignment(said, heard).model_copy(update={"groups": (group([0], [2]),)}))
+
+    assert found.groups == (group([0], [1, 2, 3]),)
+    assert [change.heard for change in found.log] == [(1, 2), (1, 2, 3)]
