@@ -290,6 +290,8 @@ def odd_score(column: str, columns: Mapping[str, Sequence[str]]) -> str | None:
             for name, others in columns.items() if name != column for cell in others
         )  # fmt: skip
         outside = scores[end] < low or scores[end] > max(high, 5)
+        if scores[end] % 1:
+            continue  # No code for a missing answer has half a point.
         if scores[end] == 0 and high == _MOST_SCORE and min(float(cell) for cell in rest) < 2:
             continue  # Scales to ten begin at 0 as often as at 1.
         if len(rest) > 7 and outside and not shared and (far or cells.count(end) == 1):

@@ -169,6 +169,7 @@ def test_a_score_that_alone_widens_its_scale_may_be_a_code() -> None:
     assert odd("9") == "9"
     assert odd("9", "9") == "9", "far from the rest, however often"
     assert odd("0") == "0"
+    assert odd("0.5") is None and odd("7.5") is None, "no code has half a point"
     assert odd("7", "7") is None, "near the rest, and not alone"
     assert odd("9", others=[*usual, "8"]) is None, "another column has such scores too"
     assert odd("5") is None
