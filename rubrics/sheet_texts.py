@@ -15,6 +15,7 @@ _NOUNS: Mapping[_Kind, str] = {
     "suggestion|hypothesis|synopsis|tldr|answered|replied|said|zusammenfassung|kurzfassung|antwort|ausgabe|entwurf|ubersetzung|resume|synthese|reponse|sortie|"
     "traduction|resumen|sintesis|respuesta|salida|traduccion|resumo|sintese|resposta|saida|traducao",
     "source": "source|data|daten|donnees|datos|dados|sources|src|transcript|conversation|document|context|input|original|chart|passage|article|dialogue|dialog|findings|code|snippet|diff|"
+    "clause|policy|excerpt|extract|specification|attributes|auszug|extrait|extracto|excerto|"
     "quelle|vorlage|transkript|gesprach|dokument|artikel|protokoll|compte rendu|transcription|fuente|transcripcion|conversacion|dialogo|documento|articulo|"
     "fonte|transcricao|artigo|partida|depart",
     "question": "question|questions|prompt|query|task|instruction|instructions|request|asked|ask|inquiry|enquiry|frage|aufgabe|anfrage|consigne|demande|"
@@ -35,7 +36,7 @@ _MADE = re.compile(
 )
 """Words in the name of a text that a system wrote."""
 _REWRITTEN = re.compile(
-    r"\b((letters?|explanations?) (to|for) (the )?patients?|patients? (letters?|explanations?|versions?|leaflets?)|plain|lay|friendly|versions?|simplified|simpler|easy|rewritten|shortened|einfach\w*|leichte\w*|vereinfacht\w*|gekurzt\w*|simplifie\w*|vulgarise\w*|sencill\w|simplificad\w)\b"
+    r"\b((notes?|messages?|letters?|explanations?) (to|for) (the )?(patients?|parents?|relatives|family|families|carers?)|patients? (letters?|explanations?|versions?|leaflets?)|plain|lay|friendly|versions?|simplified|simpler|easy|rewritten|shortened|einfach\w*|leichte\w*|vereinfacht\w*|gekurzt\w*|simplifie\w*|vulgarise\w*|sencill\w|simplificad\w)\b"
 )
 """Words in the name of a text that was made from another."""
 _BY_SYSTEM = re.compile(rf"\b(by|from|von|par|por) (the |le |la |el |o |a )?{_MADE.pattern}")
