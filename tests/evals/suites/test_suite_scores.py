@@ -33,6 +33,7 @@ from venire.evals.suites.scored_systems import (
 from venire.evals.suites.scorer import CaseScore, Scorer
 from venire.evals.suites.suite import System
 from venire.evals.suites.suite_cost import SystemCost, TokenCost
+from venire.evals.suites.suite_plan import _most_calls
 from venire.evals.suites.suite_report import (
     _failures,
     cost_table,
@@ -43,7 +44,8 @@ from venire.evals.suites.suite_report import (
 from venire.evals.suites.suite_results import _generation_cost, _Judgements, _macro_baselines, _score_table
 from venire.evals.suites.suite_run import SystemAnswer, judged_id
 from venire.evals.suites.suite_tables import scored_json, scored_table, write_scores
-from venire.personas.jury import ModelSettings
+from venire.personas.jury import Jury, ModelSettings
+from venire.rubrics.rubric import load_rubric
 
 
 def scenario(**fields: Any) -> Scenario:
@@ -415,3 +417,24 @@ def test_what_answers_cost_is_what_was_paid_or_their_tokens_at_the_price() -> No
     paid = _generation_cost(asked, part, model.title, answers, SimpleNamespace(of=lambda seat: price))  # type: ignore[arg-type]
     assert (paid.calls, paid.usd, paid.prompt) == (2, 0.75, 3000), "an answer without a call cost nothing"
     assert paid.upper_usd == found.upper_usd
+
+
+@pytest.mark.parametrize(
+    ("rubric", "protocol", "order", "fields", "calls"),
+    [
+        ("medhelm", "single", "balanced", {"repeats": 3}, 3),
+        ("medhelm", "panel", "balanced", {"repeats": 3}, 6),
+        ("medhelm", "delphi", "balanced", {"limits": {"max_rounds": 4}}, 8),
+        ("preference", "single", "both", {"repeats": 3}, 6),
+        ("preference", "panel", "both", {}, 4),
+        ("preference", "panel", "balanced", {}, 2),
+        ("preference", "delphi", "both", {"limits": {"max_rounds": 4}}, 16),
+        ("claims", "decompose-verify", "balanced", {}, 2 * 3),
+    ],
+)
+def test_the_most_calls_of_an_answer_count_every_repeat_and_both_orders(
+    rubric: str, protocol: str, order: str, fields: dict[str, Any], calls: int
+) -> None:
+    seats = [{"name": name, "order": order} for name in ("a", "b")[: 1 if protocol == "single" else 2]]
+    jury = Jury.model_validate({"name": "j", "protocol": protocol, "seats": seats, **fields})
+    assert _most_calls(jury, load_rubric(rubric)) == calls
