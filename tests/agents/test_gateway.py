@@ -301,6 +301,16 @@ def test_nothing_is_sent_past_a_limit_and_a_budget_ends_the_run(shape: type[Base
     assert seat.fails(shape).failure.reason == "refused" and other.client.sent == []
 
 
+def test_what_a_call_took_is_learned_for_the_estimate_of_the_next(shape: type[BaseModel]) -> None:
+    seat = Seat(ballot(4), budget=Budget(max_tokens=100_000))
+    seat.fill(shape)
+
+    # 70 tokens cost half a dollar, and the next answer may have twice the 30 tokens of this one.
+    estimate = seat.budget.estimator.estimate(seat.client.sent[0], None)
+    assert estimate.usd == pytest.approx(estimate.tokens * 0.5 / 70)
+    assert seat.budget.reservations._tokens == seat.meter._reservations._tokens == 0
+
+
 def test_the_same_words_said_again_are_a_new_sample() -> None:
     seat = Seat("one", "two", "three")
     words, others = (Message("user", "Hello."),), (Message("user", "Bye."),)

@@ -12,7 +12,9 @@ from run_files import JURY, RUBRIC
 
 from venire import Rubric, VenireError, load_cases, load_jury, load_persona, load_rubric
 from venire.rubrics import ballot_schema
+from venire.rubrics.files import read_json
 from venire.rubrics.ratings import read_ratings
+from venire.rubrics.rows import first_columns
 
 
 @pytest.mark.parametrize(
@@ -224,3 +226,16 @@ def test_words_stay_words(tmp_path: Path) -> None:
     )
 
     assert load_rubric(path).scale_of("accurate").values == ("yes", "no")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    def written(name: str, text: str) -> Path:
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+        return tmp_path / name
+
+    assert load_rubric(written("rubric.yaml", RUBRIC)).name == "mine"
+    assert load_jury(written("jury.yaml", JURY)).seat_names == ("a", "b")
+    assert read_json(written("rule.json", '{"risk": 0.1}')) == {"risk": 0.1}
+    assert [case.id for case in load_cases(written("c.jsonl", '{"id": "1", "output": "x"}'))] == ["1"]
+    assert [case.id for case in load_cases(written("c.csv", "id,output\n1,x\n"))] == ["1"]
+    assert first_columns(written("r.csv", "case,rater\n")) == ["case", "rater"]

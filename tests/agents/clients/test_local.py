@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from tiny_llama import write_tiny_llama
 
 from venire import Rubric
-from venire.agents.clients import local, local_engine, weights
+from venire.agents.clients import adapters, local, local_engine, weights
 from venire.agents.clients.adapters import SHIPPED
 from venire.agents.clients.local import LocalClient, connect
 from venire.agents.clients.local_engine import tighten
@@ -34,6 +36,8 @@ NOTES = (
     "Tuesday: slept badly, still coughing, eating and drinking a little, the fever is down to 37.9. "
     "Wednesday: fever gone, cough easing, the course is to be finished, a chest film if not well in two weeks. "
 )
+
+WORD: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 20}}}
 
 
 def asked(*words: str, schema: dict[str, Any] | None = None, **settings: Any) -> Request:
@@ -105,6 +109,158 @@ def test_a_bound_never_contradicts_the_least_that_is_required() -> None:
         "maxItems": 3,
         "items": {"type": "string", "minLength": 50, "maxLength": 50},
     }
+
+
+@pytest.mark.parametrize(
+    ("prompt", "schema", "settings", "most"),
+    [
+        # Without a form 512, less where the context leaves less, and where the seat says so.
+        (100, None, {}, 512),
+        (600, None, {}, 400),
+        (100, None, {"max_tokens": 7}, 7),
+        (600, None, {"max_tokens": 900}, 400),
+        # Its longest answer has 1 + 8 + 20 characters of up to four tokens each.
+        (100, WORD, {}, 116),
+        (900, WORD, {}, 100),
+        (100, WORD, {"max_tokens": 30}, 30),
+        # A third of what is wanted, 170 or 9, has to find room.
+        (829, None, {}, 171),
+        (830, None, {}, None),
+        (990, WORD, {}, 10),
+        (991, WORD, {}, None),
+    ],
+)
+def test_an_answer_has_the_tokens_that_its_form_may_take_and_no_more_than_the_context_leaves(
+    prompt: int, schema: Any, settings: dict[str, int], most: int | None
+) -> None:
+    request = asked("How?", schema=schema, **settings)
+
+    if most is None:
+        with pytest.raises(ModelFailure, match=f"prompt of {prompt} tokens does not fit the context of 1000"):
+            local_engine.most_tokens(request, schema, prompt, 1000)
+    else:
+        assert local_engine.most_tokens(request, schema, prompt, 1000) == most
+
+
+@pytest.mark.parametrize(
+    ("schema", "characters"),
+    [
+        ({"enum": ["yes", "no"], "type": "string"}, 5),
+        ({"const": 12}, 2),
+        ({"anyOf": [{"type": "number"}, {"type": "string", "maxLength": 30}]}, 30),
+        ({"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 10}}, 42),
+        ({"type": "object", "properties": {"ab": {"type": "boolean"}, "c": {"const": 1}}}, 34 + 10),
+    ],
+)
+def test_the_longest_answer_takes_the_longest_of_every_choice(
+    schema: dict[str, Any], characters: int
+) -> None:
+    assert local_engine.longest_answer(schema) == characters
+
+
+def test_a_seat_that_says_nothing_gets_the_same_text_every_time_and_each_repeat_a_seed_of_its_own() -> None:
+    question = asked("How?")
+    settings = Sampling({"temperature": 0.7, "top_p": 0.9, "seed": 40})
+    repeated = Request("local", question.messages, None, settings, repeat=2, timeout=60)
+
+    assert local_engine.sampling_of(question, taught=True) == (0.0, None, 0, 1.0)
+    assert local_engine.sampling_of(repeated, taught=False) == (0.7, 0.9, 42, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_open"),
+    [
+        ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}, True),
+        ({"properties": {"a": {"type": "number", "enum": [1.5, 2]}, "b": {"type": "integer"}}}, False),
+        (None, False),
+    ],
+)
+def test_a_number_is_open_where_no_choices_end_its_decimals(schema: Any, is_open: bool) -> None:
+    assert local_engine.has_open_number(schema) == is_open
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (3, 3), (64, 4)])
+def test_a_model_works_in_a_few_of_the_cores_that_this_process_may_use(
+    monkeypatch: pytest.MonkeyPatch, cores: int, threads: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 128)
+
+    assert local_engine.worker_threads() == threads
+
+
+class Stand(local_engine.LocalEngine):
+    """An engine that fails as it is told to, or says yes."""
+
+    name = "a stand-in"
+    error: Exception | None = None
+    unloaded = False
+
+    def answer(self, request: Request, gone: threading.Event, started: float) -> Reply:
+        if self.error is not None:
+            raise self.error
+        return Reply("yes")
+
+    def unload(self) -> None:
+        self.unloaded = True
+
+
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (VenireError("the adapter is gone", remedy="find it"), "the adapter is gone"),
+        (RuntimeError("no\n  memory"), "a stand-in: no memory"),
+        (MemoryError(), "a stand-in: MemoryError"),
+        (ModelFailure("unparsable", "as it is"), "as it is"),
+    ],
+)
+def test_whatever_goes_wrong_in_an_engine_is_its_models_failure(error: Exception, detail: str) -> None:
+    engine = Stand(Path("mine.gguf"), None, 100)
+    engine.error = error
+
+    with pytest.raises(ModelFailure) as failed:
+        engine.ask(asked("How?"), threading.Event()).result()
+    assert failed.value.detail == detail
+    engine.free().result()
+    assert engine.unloaded
+
+
+def test_a_question_that_nobody_waits_for_any_more_is_not_begun() -> None:
+    engine, gone = Stand(Path("mine.gguf"), None, 100), threading.Event()
+    gone.set()
+
+    with pytest.raises(ModelFailure, match="no longer needed"):
+        engine.ask(asked("How?"), gone).result()
+    assert engine.ask(asked("How?"), threading.Event()).result().text == "yes"
+    engine.free().result()
+
+
+def test_an_engine_is_shared_by_file_and_adapter_and_freed_by_its_last_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(local, "LlamaEngine", Stand)
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(b"GGUF")
+    adapter = adapters.Adapter(tmp_path / "a.gguf", "a" * 64, None)
+
+    async def use() -> None:
+        first, second, taught = LocalClient(path), LocalClient(path), LocalClient(path, adapter)
+        engine, other = first._engine, taught._engine
+        assert isinstance(engine, Stand) and engine is second._engine and engine is not other
+        await first.close()
+        await first.close()
+        assert not engine.unloaded
+        with pytest.raises(ModelFailure, match="closed"):
+            await first.complete(asked("How?"))
+        assert (await second.complete(asked("How?"))).text == "yes"
+        await second.close()
+        assert engine.unloaded and other is taught._engine
+        again = LocalClient(path)
+        assert again._engine is not engine
+        await again.close()
+        await taught.close()
+
+    asyncio.run(use())
 
 
 # The files it needs
