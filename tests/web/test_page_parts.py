@@ -7,6 +7,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,9 @@ from venire.evals.report.drawing import text_width
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
 from venire.orchestration.reading.scores import ScoreSummary
+from venire.orchestration.reading.side_by_side import SideBySide
 from venire.orchestration.verdict import Dissent, Outcome
-from venire.rubrics import Case, load_rubric
+from venire.rubrics import Case, Rubric, load_rubric
 from venire.rubrics.ratings import Rating
 from venire.web import deliberation_reader, folder, index_writer, summaries
 from venire.web.charts import (
@@ -49,7 +51,7 @@ from venire.web.index_writer import (
 from venire.web.lanes import Lanes
 from venire.web.pages import reports
 from venire.web.pages.cases import _score, column_head, pager
-from venire.web.pages.comparison import _apart, _difference_words
+from venire.web.pages.comparison import _apart, _difference_words, comparison_view
 from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
 from venire.web.pages.reports import board_view, scenario_view
@@ -824,3 +826,71 @@ def test_an_answer_has_its_score_or_what_became_of_it_and_leads_where_it_was_giv
     assert 'href="./case?id=1"' in cell("./case?id=1", score=1.0) and "href" not in cell(score=1.0)
     assert plain(reports._answer(None, lambda _: None)) == "not asked" and plain(cell(output="")) == "refused"
     assert "the whole answer" not in cell(output="x" * 600) and "the whole answer" in cell(output="x" * 601)
+
+
+def asked_about(*names: str) -> Rubric:
+    scale = {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}
+    attributes = [{"name": name, "question": f"How {name}?", "scale": "five"} for name in names]
+    return Rubric.model_validate({"name": "r", "version": 1, "scales": {"five": scale}, "attributes": attributes})  # fmt: skip
+
+
+def judged(arm: str, juror: str, scores: dict[str, int | None]) -> tuple[Any, Rubric]:
+    """A juror's verdict, hung where it has no score, every vote of which quotes "It rained." and nothing else."""
+    cast_votes = {name: value for name, value in scores.items() if value is not None}
+    heard = transcript_of(
+        [cast(juror, cast_votes, rationale=f"So says {juror}.", quotes={"It rained.": "output"})]
+    )
+    outcomes = {name: outcome(value, why="" if value else "too few") for name, value in scores.items()}
+    told = SimpleNamespace(case="c", arm=arm, transcript=heard, outcomes=outcomes, claims=(), derived={})
+    return told, asked_about(*scores)
+
+
+def test_two_arms_differ_on_what_both_were_asked_and_the_furthest_apart_stands_first() -> None:
+    one = judged("one", "ann", {"own": 1, "same": 4, "near": 4, "far": 1, "lost": 3})
+    two = judged("two", "bob", {"other": 1, "same": 4, "near": 3, "far": 5, "lost": None})
+    page = str(
+        comparison_view(CaseSearch(), ["one", "two", "three"], Case(id="c", output="It rained."), [one, two])
+    )
+
+    assert "one and two differ on 3 of 6 attributes" in plain(page)
+    parts = re.findall(r'<details class="(pair[^"]*)"( open)?>\s*<summary>\s*<h2>(\w+)</h2>', page)
+    assert [(name, kind == "pair differs", bool(opened)) for kind, opened, name in parts] == [
+        *((name, True, True) for name in ("far", "near", "lost")), *((name, False, False) for name in ("same", "own", "other")),
+    ]  # fmt: skip
+    told = {name: plain(part) for name, part in re.findall(r"<h2>(\w+)</h2>(.*?)(?=<h2>|$)", page, re.S)}
+    assert (
+        told["far"].index("So says ann.") < told["far"].index("So says bob.")
+        and "1 and 5, 4 apart" in told["far"]
+    )
+    assert "two was not asked" in told["own"] and "one was not asked" in told["other"]
+    # Either side's votes have ids of their own, and each quote leads to all of them.
+    (votes,) = re.findall(r'<mark data-votes="([^"]+)"', page)
+    ids = re.findall(r'<details class="vote" id="([^"]+)"', page)
+    assert sorted(votes.split()) == sorted(ids) and len(set(ids)) == 9
+    assert re.findall(r'<a href="([^"]+)">((?:read|against) \w+)</a>', page) == [
+        ("./case?id=c&amp;in_arm=one", "read one"), ("./case?id=c&amp;in_arm=two", "read two"), ("./compare?id=c&amp;a=one&amp;b=three", "against three"),
+    ]  # fmt: skip
+
+
+def test_of_a_replay_what_differed_first_stands_first_though_its_verdict_is_the_same() -> None:
+    before, rubric = judged("mine", "ann", {"calm": 4, "far": 1, "same": 4, "words": 4})
+    after, _ = judged("again", "ann", {"calm": 4, "far": 1, "same": 4, "words": 4})
+    after.transcript = transcript_of(
+        [cast("ann", {"words": 4}, rationale="Anew."), cast("ben", {"same": 2})],
+        [cast("ann", {"calm": 4, "far": 1}, rationale="So says ann.")],
+        [cast("ann", {"far": 5, "same": 4}, round=2, rationale="So says ann.")],
+    )
+    after.outcomes["far"] = outcome(5)
+    pair = SideBySide("mine", "without cy", before, after)
+    page = str(comparison_view(CaseSearch(), (), None, [(before, rubric), (after, rubric)], pair))
+
+    assert re.findall(r"<h2>(calm|far|same|words)</h2>", page) == ["same", "words", "far", "calm"]
+    told = unescape(plain(page))
+    assert (
+        "first difference: round 1, ann, same: 4 became nothing" in told
+        and "far: 1 would have been 5" in told
+    )
+    assert re.findall(r">(read \w+)<", page) == ["read again"]
+    rows = re.findall(r'<tr( class="differs")?>(.*?)</tr>', page.partition("By round and seat")[2], re.S)[1:]
+    assert [bool(differs) for differs, _ in rows] == [row.differs for row in pair.rows()]
+    assert sum("4 (other words)" in row for _, row in rows) == 1

@@ -8,6 +8,7 @@ import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import networkx as nx
@@ -22,7 +23,7 @@ from venire import Case, Rubric, Store, VenireError
 from venire.agents.cost import Receipt
 from venire.agents.desk import Desk
 from venire.orchestration.deliberate import recount
-from venire.orchestration.reading import table_formats
+from venire.orchestration.reading import export, table_formats
 from venire.orchestration.reading.export import (
     GROUP,
     case_json,
@@ -168,6 +169,43 @@ def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: P
     assert left() == ({}, {"calm", "premature", "overruled"}, "")
     show_case(run, "premature", None, console, page)
     assert "premature-consensus" in page.getvalue()
+
+
+ANN = {"ann": {"a": True, "b": False, "d": False}}
+
+
+@pytest.mark.parametrize(
+    ("writing", "people", "asked", "sealed"),
+    [
+        (False, ["ann"], ANN, {"b": 2}),
+        (True, ["ann"], ANN, {"b": 2, "c": 3}),
+        (True, ["ann", "bob"], ANN, {"a": 1, "b": 2, "c": 3, "d": 4}),
+        (False, ["ann", "bob"], {"ann": {"b": False}, "bob": {"a": False, "gone": False}, "eve": {"c": False}}, {"a": 1, "b": 2}),
+        (True, ["ann", "bob"], {"ann": {"a": True, "b": True}, "bob": {"c": True, "d": True}}, {"a": 1, "b": 2, "c": 3}),
+        (False, [], ANN, {}),
+        (True, ["ann"], {}, {}),
+    ],
+)  # fmt: skip
+def test_while_a_run_goes_on_what_a_person_will_still_be_asked_is_hidden_too(
+    monkeypatch: pytest.MonkeyPatch, writing: bool, people: list[str], asked: Any, sealed: dict[str, int]
+) -> None:
+    """Each person sits beside a model in an arm of her name; a panel of models has heard three cases, and ann's arm a fourth."""
+
+    def arm(name: str, *models: str) -> Any:
+        seats = [SimpleNamespace(model=model, is_person=model.startswith("person/")) for model in models]
+        return SimpleNamespace(name=name, jury=SimpleNamespace(seats=seats))
+
+    heard = {"panel": {"a": 1, "b": 2, "c": 3}, "ann": {"d": 4}, "bob": {}}
+    arms = [*(arm(name, "openai/x", f"person/{name}") for name in people), arm("panel", "openai/x")]
+    numbers = {case: number for by_case in heard.values() for case, number in by_case.items()}
+    store: Any = SimpleNamespace(
+        name="run", writing=lambda: writing, arms=lambda: arms, first_numbers=lambda of=None: heard[of.name] if of else numbers
+    )  # fmt: skip
+    monkeypatch.setattr(export, "cases_asked", lambda run: asked)
+
+    assert sealed_cases(store) == sealed
+    store.name = "postgresql://h/d"
+    assert sealed_cases(store) == {}
 
 
 def test_a_run_is_recounted_by_its_own_rule_or_another_and_learned_from_all_cases_of_one_arm(
