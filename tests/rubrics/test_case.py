@@ -163,6 +163,36 @@ def test_a_conversation_is_one_text_with_each_turn_under_its_heading() -> None:
     ]
 
 
+def test_older_and_custom_calls_are_told_with_what_they_were_given() -> None:
+    grep = {"id": "z", "custom": {"name": "grep", "input": "é    e"}}
+    find = {"id": "y", "function": {"name": "f" * 90, "arguments": {"stadt": "Köln"}}}
+    text = conversation_text(
+        spoken(
+            {"role": "function", "name": "old", "content": "5"},
+            {
+                "role": "assistant",
+                "content": "Wait.",
+                "function_call": {"name": "old", "arguments": '{"q": 1}'},
+                "tool_calls": [grep],
+            },
+            {"role": "tool", "tool_call_id": "z", "content": [{"type": "refusal", "refusal": "Denied."}]},
+            {"role": "tool", "tool_call_id": "z", "name": "mine", "content": "x"},
+            {"role": "assistant", "tool_calls": [find, {"id": "w", "function": {"name": "stop"}}]},
+        )
+    )
+
+    assert [(turn.heading, without_indent(text[turn.start : turn.end])) for turn in turn_spans(text)] == [
+        ("Turn 1, function old", "5"),
+        ("Turn 2, assistant", "Wait."),
+        ("Turn 2, assistant calls old", '{"q": 1}'),
+        ("Turn 2, assistant calls grep", "é    e"),
+        ("Turn 3, tool grep", "Denied."),
+        ("Turn 4, tool mine", "x"),
+        (f"Turn 5, assistant calls {'f' * 80}", '{"stadt": "Köln"}'),
+        ("Turn 5, assistant calls stop", "(nothing)"),
+    ]
+
+
 @given(
     st.lists(
         st.text("ab:\n\u2028\u0085\rTurn 1,user").map(lambda text: f"{text}."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,17 @@ from run_files import JURY, RUBRIC
 
 from venire import Rubric, VenireError, load_cases, load_jury, load_persona, load_rubric
 from venire.rubrics import ballot_schema
-from venire.rubrics.files import read_json
+from venire.rubrics.claim import load_claims
+from venire.rubrics.errors import InvalidFile
+from venire.rubrics.files import (
+    is_workbook,
+    json_value,
+    near_column,
+    nearest,
+    read_json,
+    read_text,
+    split_sheet,
+)
 from venire.rubrics.ratings import read_ratings
 from venire.rubrics.rows import first_columns
 
@@ -239,3 +250,62 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
     assert [case.id for case in load_cases(written("c.jsonl", '{"id": "1", "output": "x"}'))] == ["1"]
     assert [case.id for case in load_cases(written("c.csv", "id,output\n1,x\n"))] == ["1"]
     assert first_columns(written("r.csv", "case,rater\n")) == ["case", "rater"]
+
+
+def test_a_file_may_have_as_many_bytes_as_it_may_and_is_broken_at_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"a\nb\n")
+
+    assert read_text(path, largest=4) == "a\nb\n"
+    with pytest.raises(InvalidFile, match="larger than the limit of 3 bytes"):
+        read_text(path, largest=3)
+    path.write_bytes(b"a\nb\n\xff")
+    with pytest.raises(InvalidFile, match=r"f\.txt:3: the text is not valid UTF-8"):
+        read_text(path)
+
+
+def test_what_stands_behind_a_workbooks_name_is_a_sheet_unless_there_is_such_a_file(tmp_path: Path) -> None:
+    there = tmp_path / "a.xlsx#May"
+    there.touch()
+
+    assert split_sheet(Path("a.XLSX#May")) == (Path("a.XLSX"), "May")
+    assert split_sheet(Path("a.csv#May")) == (Path("a.csv#May"), "")
+    assert split_sheet(there) == (there, "")
+    assert is_workbook(Path("A.ODS")) and not is_workbook(there)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('["\\uD83D"]', "half of a surrogate pair"),
+        ('["\\ud83d"]', "half of a surrogate pair"),
+        ('{"a":' * 51 + "1" + "}" * 51, "nested more than 50 levels deep"),
+        ("[{}, " * 51 + "1" + "]" * 51, "nested more than 50 levels deep"),
+        ('{"a": 1\n,}', "at line 2, column 2"),
+        ('{"a": 1,}', "double quotes at column 9"),
+        ("9" * 41, "a number of more than 40 digits"),
+    ],
+)
+def test_what_is_wrong_with_json_is_told_at_its_place(text: str, problem: str) -> None:
+    with pytest.raises(InvalidFile, match=f"^f.json: this is not valid JSON: .*{problem}"):
+        json_value(text, "f.json", "mend it")
+
+
+@pytest.mark.parametrize("text", ['["\\uD83D\\uDE00"]', '{"a":' * 50 + "1" + "}" * 50, "9" * 40])
+def test_json_within_its_limits_is_read(text: str) -> None:
+    assert json_value(text, "f.json", "mend it") == json.loads(text)
+
+
+def test_a_column_that_is_there_is_not_what_was_meant() -> None:
+    assert near_column("output", ["output", "outputs"]) == "did you mean 'outputs'? If not, "
+    assert near_column("output", ["output", "id"]) == ""
+    assert nearest("zzz", [f"n{number}" for number in range(32)]).endswith("n29 and 2 more")
+
+
+def test_a_file_that_was_written_twice_in_a_second_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "claims.csv"
+    for number, words in enumerate(("first", "other")):
+        path.write_text(f"case,text\nc,{words}\n")
+        os.utime(path, ns=(10**18 + number, 10**18 + number))
+
+        assert [claim.text for claim in load_claims(path)["c"]] == [words]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venire.rubrics.errors import InvalidFile
-from venire.rubrics.rows import cell_number, csv_cell, from_csv_cell, read_grid, read_rows, without_thousands
+from venire.rubrics.rows import (
+    _batch_rows,
+    _plain,
+    _text,
+    _typed_row,
+    cell_number,
+    csv_cell,
+    from_csv_cell,
+    read_grid,
+    read_rows,
+    without_thousands,
+)
 
 
 @pytest.mark.parametrize(
@@ -139,3 +153,74 @@ def test_what_is_named_twice_is_not_taken_from_the_last(
 
     with pytest.raises(InvalidFile, match=told):
         list(read_rows(tmp_path / name))
+
+
+def test_a_table_may_be_longer_than_any_of_its_rows(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text("id,text\n" + "".join(f"{number},{'x' * 2**20}\n" for number in range(6)))
+
+    assert [(line, row["id"], len(row["text"])) for line, row in read_rows(file)] == [
+        (number + 2, str(number), 2**20) for number in range(6)
+    ]
+    file.write_text('id,text\n1,x\n2,"' + f"{'x' * 2**20}\n" * 5 + '"\n')
+    with pytest.raises(InvalidFile, match=r"long\.csv:6: the row has more than 4,194,304 bytes"):
+        list(read_rows(file))
+
+
+@pytest.mark.parametrize("row", ["a", "a,b,c", "a,b,"])
+def test_a_row_of_a_csv_file_has_a_cell_for_each_column(tmp_path: Path, row: str) -> None:
+    (tmp_path / "r.csv").write_text(f"id,x\na,b\n{row}\n")
+
+    with pytest.raises(
+        InvalidFile, match=f"r.csv:3: {row.count(',') + 1} cells, but the table has 2 columns"
+    ):
+        list(read_rows(tmp_path / "r.csv"))
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Decimal("1.50"), 1.5),
+        (date(2024, 5, 1), "2024-05-01"),
+        (datetime(2024, 5, 1, 12, 30), "2024-05-01T12:30:00"),
+        ("é".encode(), "é"),
+        ({"a": [1]}, {"a": [1]}),
+        (1 + 2j, "(1+2j)"),
+    ],
+)
+def test_a_value_of_a_table_is_what_json_has_for_it(value: Any, plain: Any) -> None:
+    assert _plain(value) == plain and type(_plain(value)) is type(plain)
+
+
+def test_rows_of_a_table_are_counted_through_its_batches() -> None:
+    batches = [
+        SimpleNamespace(to_pylist=lambda rows=rows: rows) for rows in ([{"a": 1}, {"a": 2}], [], [{"a": 3}])
+    ]
+
+    assert list(_batch_rows(batches)) == [(1, {"a": 1}), (2, {"a": 2}), (3, {"a": 3})]
+
+
+def test_a_column_of_text_has_texts_or_nothing() -> None:
+    typed = _typed_row({"a": 4, "b": None, "c": 4, "d": 4}, {"a": "string", "b": "string", "c": "int64"})
+
+    assert typed == {"a": "4", "b": None, "c": 4}
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [(20241231235959.0, "20241231235959"), (0.1 + 0.2, "0.3"), (4.0, "4"), (True, "true"), (None, ""), ("x", "x")],
+)  # fmt: skip
+def test_a_cell_of_a_workbook_is_the_text_that_a_person_sees(cell: Any, text: str) -> None:
+    assert _text(cell) == text
+
+
+def test_a_column_may_stand_in_the_place_of_another(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("id,b\n1,x\n")
+
+    assert [row for _, row in read_rows(tmp_path / "r.csv", required=("id", "a|b|c"))] == [
+        {"id": "1", "b": "x"}
+    ]
+    with pytest.raises(
+        InvalidFile, match=r"r.csv:1: the column 'a' is missing(?s:.)*the columns id, a; or so"
+    ):
+        list(read_rows(tmp_path / "r.csv", required=("id", "a|c"), otherwise="; or so"))
