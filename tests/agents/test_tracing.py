@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import subprocess
 import sys
@@ -17,6 +18,16 @@ from run_files import write_run
 from server_juries import jury_at
 
 from venire import Case, Limits, Rubric, Store, deliberate_sync
+from venire.agents.model import (
+    FormatRefused,
+    Message,
+    ModelFailure,
+    Reply,
+    Request,
+    Sampling,
+    TransientFailure,
+    Usage,
+)
 from venire.agents.providers import Providers
 from venire.agents.tracing import (
     BALLOT,
@@ -25,6 +36,7 @@ from venire.agents.tracing import (
     Tracing,
     current_tracing,
     provider_and_model,
+    tracing_to,
 )
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import hear, trace_verdict
@@ -252,3 +264,106 @@ def test_a_case_in_a_trace_cannot_be_found_by_counting(tmp_path: Path) -> None:
 
     assert salts[0] == salts[1] != salts[2]
     assert len(salts[0]) == 16
+
+
+def spans_in_memory() -> tuple[Tracing, Any, Any]:
+    """Tracing, and where its spans and events are."""
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans, events, provider, logs = (
+        InMemorySpanExporter(),
+        InMemoryLogRecordExporter(),
+        TracerProvider(),
+        LoggerProvider(),
+    )
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    logs.add_log_record_processor(SimpleLogRecordProcessor(events))
+    return Tracing(provider, logs=logs), spans, events
+
+
+def request_to(model: str, **settings: Any) -> Request:
+    return Request(model, (Message("user", "Secret words."),), None, Sampling(settings), repeat=0, timeout=9)
+
+
+def test_a_span_has_the_settings_the_tokens_and_the_end_of_its_call_and_a_host_without_credentials() -> None:
+    tracing, spans, _ = spans_in_memory()
+    settings = {"temperature": 0.0, "top_p": 0.5, "max_tokens": 9, "seed": 3, "reasoning_effort": "low"}
+    with tracing.call(
+        request_to("server/m", base_url="https://me:pass@host.org:8443/v1?key=k", **settings)
+    ) as add:
+        add(Reply("x", Usage(prompt=40, completion=7, cached=30), finish="length"))
+    with tracing.call(request_to("server/m")):
+        pass
+
+    told, bare = (dict(span.attributes) for span in spans.get_finished_spans())
+    assert told == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "server",
+        "gen_ai.request.model": "m",
+        "server.address": "host.org",
+        "gen_ai.request.temperature": 0.0,
+        "gen_ai.request.top_p": 0.5,
+        "gen_ai.request.max_tokens": 9,
+        "gen_ai.request.seed": 3,
+        "gen_ai.usage.input_tokens": 40,
+        "gen_ai.usage.output_tokens": 7,
+        "gen_ai.response.finish_reasons": ("length",),
+    }
+    assert "server.address" not in bare
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (FormatRefused("json_schema"), "format_refused"),
+        (TransientFailure("wait", busy=True), "rate_limited"),
+        (TransientFailure("slow", reason="timeout"), "timeout"),
+        (ModelFailure("refused", "no"), "refused"),
+        (TimeoutError("slow"), "timeout"),
+        (KeyError("Secret words."), "KeyError"),
+    ],
+)
+def test_a_failed_call_is_an_error_of_a_kind_without_its_words(error: Exception, kind: str) -> None:
+    tracing, spans, _ = spans_in_memory()
+    with pytest.raises(type(error)), tracing.call(request_to("server/m")):
+        raise error
+
+    (span,) = spans.get_finished_spans()
+    assert (span.attributes["error.type"], span.status.status_code.name) == (kind, "ERROR")
+    assert (span.status.description, span.events) == (None, ())
+
+
+def test_an_event_has_what_is_known_of_its_deliberation_and_nothing_that_is_not() -> None:
+    tracing, spans, events = spans_in_memory()
+    with tracing.deliberation("case 7", "arm", "panel", salt=b"salt") as span:
+        span.add({"venire.rounds": 2, "venire.spread": None})
+        span.emit("e", {"venire.seat": "a", "venire.value": None})
+        span.emit("e", {}, of="no traceparent")
+
+    (whole,) = spans.get_finished_spans()
+    hidden = hashlib.blake2b(b"case 7", key=b"salt", digest_size=8).hexdigest()
+    known = {"venire.case": hidden, "venire.arm": "arm", "venire.protocol": "panel"}
+    assert dict(whole.attributes) == {**known, "venire.rounds": 2}
+    first, second = (each.log_record for each in events.get_finished_logs())
+    assert dict(first.attributes) == {**known, "venire.seat": "a"}
+    assert first.span_id == second.span_id == whole.context.span_id
+
+
+def test_a_trace_is_added_to_its_file_which_is_its_owners_and_is_whole_when_closed(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    for case in ("one", "two"):
+        tracing = tracing_to(path)
+        with tracing.deliberation(case, "arm", "panel", salt=b"s") as span:
+            span.emit("venire.told", {})
+        tracing.close()
+
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert Counter(row.get("name") or row.get("event_name") for row in rows) == {
+        "deliberate": 2,
+        "venire.told": 2,
+    }
+    assert path.stat().st_mode & 0o777 == 0o600
