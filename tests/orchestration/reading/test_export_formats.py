@@ -19,23 +19,29 @@ from planted_run import SCRIPTS, SINGLE, planted_case, planted_run, scripted_jur
 from rich.console import Console
 from written_transcripts import cast, transcript_of, written_run
 
-from venire import Case, Rubric, Store, VenireError
+from venire import Case, Rubric, Store, VenireError, load_rubric
 from venire.agents.cost import Receipt
 from venire.agents.desk import Desk
+from venire.agents.orchestrator import Finding
 from venire.orchestration.deliberate import recount
 from venire.orchestration.reading import export, table_formats
 from venire.orchestration.reading.export import (
     GROUP,
+    ExportedRun,
     case_json,
     export_format,
     sealed_cases,
     sealed_note,
+    systems_json,
     verdicts,
+    write_json,
 )
+from venire.orchestration.reading.status import UnreachedModel
 from venire.orchestration.reading.table_formats import _row
 from venire.orchestration.reading.terminal import export_run, show_case, show_summary
 from venire.orchestration.record.private_files import write_atomically
-from venire.orchestration.transcript import Stop
+from venire.orchestration.transcript import Decided, Stop
+from venire.rubrics.case import is_swapped
 from venire.rubrics.plugins import registered_plugins
 
 TALLY = """
@@ -119,7 +125,9 @@ def test_a_format_of_another_package_gets_the_deliberations_that_were_asked_for(
     assert out.getvalue() == "calm stances\n"
 
 
-def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: Path) -> None:
+def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = planted_run(tmp_path, {name: SCRIPTS[name] for name in ("calm", "premature", "overruled")})
     person = scripted_jury(tmp_path, "single", SINGLE, name="ward", protocol="panel", seats=("judge",))
     fields = person.model_dump(mode="json") | {"seats": [{"name": "ann", "model": "person/ann"}]}
@@ -149,6 +157,18 @@ def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: P
     # Nobody asked her about the third, and the run is over.
     sealed, shown, note = left()
     assert list(sealed) == ["premature"] and shown == {"calm", "overruled"} and note.startswith("1 case is")
+    down = UnreachedModel("single", "openai/x", ("judge",), 2, "HTTP 500")
+    monkeypatch.setattr(export, "unreached_models", lambda store: [down])
+    store, out = Store.read(run), io.StringIO()
+    write_json(store, out)
+    store.release()
+    told = json.loads(out.getvalue())
+    assert told["unreached"] == [down.json()]
+    assert told["sealed"] == ["premature"] and {each["case"] for each in told["cases"]} == {
+        "calm",
+        "overruled",
+    }
+    assert told["spent"].keys() >= {"calls", "tokens", "usd"} and "seconds" not in told["spent"]
     page = io.StringIO()
     console = Console(file=page, width=200)
     for refused in (
@@ -167,6 +187,8 @@ def test_no_vote_is_shown_on_a_case_that_a_person_has_yet_to_vote_on(tmp_path: P
     desk.mark_done(task, True)
     desk.close()
     assert left() == ({}, {"calm", "premature", "overruled"}, "")
+    show_case(run, "premature", "single", None, out := io.StringIO())
+    assert "sealed" not in json.loads(out.getvalue())
     show_case(run, "premature", None, console, page)
     assert "premature-consensus" in page.getvalue()
 
@@ -282,6 +304,54 @@ def test_a_deliberation_as_json_tells_evidence_abstentions_and_cost(tmp_path: Pa
     assert (told["rounds"], told["turns"], told["steps"], told["flags"]) == (1, 3, 1, ["f"])
     assert told["verdict"]["accurate"]["value"] == 4 and told["stop"]["reason"] == "complete"
     assert told["ledgers"] == told["decisions"] == [] and "claims" not in told
+
+
+def test_of_a_pair_the_systems_are_told_under_the_labels_that_were_shown_and_to_people_as_the_file_has_them(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    ids = [next(f"{name}{n}" for n in range(99) if is_swapped(f"{name}{n}") is turned) for name, turned in (("kept", False), ("turned", True), ("tie", True))]  # fmt: skip
+    rows = [{"id": each, "output_a": "North.", "output_b": "South.", "system_a": "north", "system_b": "south"} for each in ids]  # fmt: skip
+    votes = {each: {"ann": {"preference": value}} for each, value in zip(ids, (-1, -1, 0), strict=True)}
+    asked = load_rubric("preference")
+    run, out = (
+        written_run(
+            tmp_path / "run", asked, [Case.from_row(row) for row in rows], {"panel": votes, "other": votes}
+        ),
+        io.StringIO(),
+    )
+
+    store = Store.read(run)
+    try:
+        plain, people = ({verdict.case: verdict["preference"].value for arm, verdict in verdicts(store, written=written) if arm.name == "panel"} for written in (False, True))  # fmt: skip
+        assert list(plain.values()) == [-1, -1, 0] and list(people.values()) == [-1, 1, 0]
+        assert [arm.name for arm in ExportedRun(store, arm="other").arms()] == ["other"]
+        (_, verdict), *_ = verdicts(store)
+        assert systems_json(store, rubric, verdict) == {}, "nobody was asked to compare"
+    finally:
+        store.release()
+    export_run(run, "jsonl", None, out, None, arm="panel")
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    behind = {"north": {"A": "north", "B": "south"}, "south": {"A": "south", "B": "north"}}
+    assert [(each["systems"], each["preferred"]) for each in told] == [
+        (behind["north"], {"preference": "north"}), (behind["south"], {"preference": "south"}), (behind["south"], {"preference": "tie"}),
+    ]  # fmt: skip
+
+
+def test_a_decision_names_the_ballots_that_it_weighed_and_a_bill_that_cannot_be_is_flagged(
+    tmp_path: Path, rubric: Rubric
+) -> None:
+    finding = Finding(attribute="accurate", value=4, rationale="r", weighed=("high",))
+    odd = Receipt(calls=("k",), implausible=True)
+    transcript = transcript_of(
+        [cast("high", {"accurate": 4}), cast("low", {"accurate": 2}, spent=odd)],
+        [cast("high", {"accurate": 5}, round=2, purpose="revision")],
+        [Decided(round=2, findings=(finding,), saw=("1/low",), spent=Receipt(by="server/b"))],
+    ).model_copy(update={"stop": Stop(reason="complete")})
+    told = case_json(recount(transcript, rubric, scripted_jury(tmp_path, "x", SCRIPTS["calm"]), "median"))
+
+    (decision,) = told["decisions"]
+    assert decision["findings"][0]["weighed_entries"] == ["2/high"], "what stands, of her whom it weighed"
+    assert (decision["saw"], decision["alternate"], told["flags"]) == (["1/low"], "server/b", ["usage-implausible"])  # fmt: skip
 
 
 def test_a_file_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +16,12 @@ from planted_run import JURORS, ORDERLY, SCRIPTS, ballot_line, planted_case, pla
 from rich.console import Console
 from written_transcripts import written_run
 
-from venire import Case, Rubric, VenireError
+from venire import Case, Rubric, Store, VenireError, Verdict, load_rubric
+from venire.agents.cost import Receipt
+from venire.orchestration.reading import scores
+from venire.orchestration.reading.scores import report
 from venire.orchestration.reading.terminal import _known_case, show_case, show_summary
+from venire.orchestration.record import Arm
 from venire.rubrics.ratings import Rating
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold red]loud[/] [link=file:///etc/passwd]x[/link]"
@@ -143,3 +148,62 @@ def test_nothing_a_model_wrote_alters_the_terminal(tmp_path: Path) -> None:
     assert "\x1b[31mred" not in printed
     assert "[bold red]loud[/]" in "".join(plain.split("\n")).replace("  ", "")
     assert len(printed) < 100_000
+
+
+def lines_of(run: Path, **options: bool) -> list[list[str]]:
+    """The words of each line that a run ends with."""
+    out = io.StringIO()
+    report(run, Console(file=out, width=200), out, **options)
+    return [line.split() for line in out.getvalue().splitlines()]
+
+
+def test_a_run_ends_with_its_scores_by_arm_and_system_its_arms_and_what_was_not_reached(
+    tmp_path: Path, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [Case(id=name, output=f"Text of {name}.", system=system) for name, system in (("c1", "x"), ("c2", "y"), ("c3", None))]  # fmt: skip
+    arms: Any = {
+        "mine": {"c1": {"a": {"accurate": 2}, "b": {"accurate": 4}}, "c2": {"a": {"accurate": 5}, "b": {"accurate": 5}}, "c3": {"a": {}, "b": {"accurate": 1}}},
+        "other": {name: {"a": {"accurate": 4, "thorough": 2}} for name in ("c1", "c2", "c3")},
+    }  # fmt: skip
+    spent = Receipt(calls=("k",), prompt=30, completion=4, usd=0.002)
+    run = written_run(tmp_path / "run", rubric, cases, arms, spent=spent)
+    plain = scores.verdicts
+
+    def reviewed(store: Store) -> Iterator[tuple[Arm, Verdict]]:
+        for arm, verdict in plain(store):
+            why = "unsure" if (arm.name, verdict.case) == ("other", "c2") else None
+            escalated = verdict["thorough"].model_copy(update={"escalated": why})
+            yield arm, verdict.model_copy(update={"outcomes": {**verdict.outcomes, "thorough": escalated}})
+
+    monkeypatch.setattr(scores, "verdicts", reviewed)
+    monkeypatch.setattr(scores, "sealed_note", lambda store: "2 cases are left out")
+    told = lines_of(run)
+    first = told.index(["mine"])
+    assert told[first : first + 13] == [
+        ["mine"], ["accurate", "3.00", "█", "█", "█", "3", "1"], ["thorough", "0", "3", "1"],
+        ["x"], ["accurate", "3.00", "█", "1"], ["thorough", "0", "1"], ["y"], ["accurate", "5.00", "█", "1"], ["thorough", "0", "1"],
+        ["other"], ["accurate", "4.00", "█", "3"], ["thorough", "2.00", "█", "3"], ["x"],
+    ]  # fmt: skip
+    assert ["mine", "3", "3", "3", "0", "1", "complete", "3", "5", "170", "$0.0100"] in told
+    assert ["other", "3", "6", "0", "0", "0", "complete", "3", "3", "102", "$0.0060"] in told
+    words = [" ".join(line) for line in told]
+    assert [line for line in words if "rule accepts" in line] == ["other: verdicts that the jury's rule accepts without review: 0; verdicts that people must review: 1"]  # fmt: skip
+    assert (
+        "2 cases are left out" in words
+        and words[-1] == f"to read one deliberation, run: venire show {run} c1"
+    )
+    assert sum("(a of mine) could not be reached for 1 case: down" in line for line in words) == 1
+    assert not any("could not be reached" in " ".join(line) for line in lines_of(run, unreached=False))
+    # Two systems of two arms are four.
+    monkeypatch.setattr(scores, "MOST_SYSTEMS", 3)
+    assert ["x"] not in lines_of(run)
+
+
+def test_of_pairs_a_run_ends_with_preferences_that_have_no_mean_and_no_system(tmp_path: Path) -> None:
+    rows = [{"id": f"p{n}", "output_a": "North.", "output_b": "South.", "system_a": f"s{n}", "system_b": "t"} for n in (1, 2)]  # fmt: skip
+    votes = {f"p{n}": {"a": {"preference": value}} for n, value in ((1, -1), (2, 1))}
+    run = written_run(tmp_path / "run", load_rubric("preference"), [Case.from_row(row) for row in rows], {"mine": votes})  # fmt: skip
+    told = lines_of(run)
+
+    assert [line for line in told if line[:1] == ["preference"]] == [["preference", "█", "█", "2"]]
+    assert any(line[-2:] == ["winrate", str(run)] for line in told)
