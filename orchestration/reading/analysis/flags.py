@@ -322,10 +322,10 @@ def _agreement_text(agreement: InstantAgreement) -> str:
 
 
 def agreed_at_once(agreement: InstantAgreement) -> str:
-    """Who gave which score at once."""
+    """Who gave which score on their first ballot."""
     number = len(agreement.jurors)
     everyone = "both" if number == 2 else f"all {number}"
-    return f"{everyone} jurors gave {value_words(agreement.value, pair=agreement.pair)} at once"
+    return f"{everyone} jurors gave {value_words(agreement.value, pair=agreement.pair)} on their first ballot"
 
 
 def _unsupported_evidence(verdict: Verdict) -> Iterator[Flag]:
