@@ -82,6 +82,35 @@ def test_a_person_is_held_against_the_others_and_the_distance_is_of_the_correlat
     assert np.isfinite(found.loc["Ana", "p"])
 
 
+def test_peoples_reference_is_of_as_many_answers_as_most_of_their_scores() -> None:
+    """Ben rated one case in four: the others are Ana's alone, as each of the arm's scores is one answer."""
+    rng = np.random.default_rng(8)
+    ana, ben = rng.normal(0, 1, (2, 40, 3))
+    ben[np.arange(40) % 4 > 0] = math.nan
+    arm = ana + 1.5 * rng.normal(0, 1, (40, 1))
+    marks = lay_marks(evidence(ASKED, arms=table("jury", arm), people=[*table("Ana", ana), *table("Ben", ben)]))  # fmt: skip
+    row = halo(marks).set_index("evaluator").loc["jury"]
+
+    assert (row["answers"], row["people_answers"]) == (1, 1) and row["p"] < 0.05
+
+
+def test_jurors_are_named_where_their_p_is_small_after_correction(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {
+        "kind": "juror",
+        "mean": 0.6,
+        "people": 0.3,
+        "difference": 0.3,
+        "low": 0.1,
+        "high": 0.5,
+        "note": "",
+    }
+    found = pd.DataFrame([{**row, "evaluator": "sure", "p": 0.001, "p_holm": 0.002}, {**row, "evaluator": "chance", "p": 0.04, "p_holm": 0.08}])  # fmt: skip
+    monkeypatch.setattr("venire.evals.audits.consistency.halo", lambda marks: found)
+
+    (told,) = consistency_section(world(0.0, n=9)).sentences
+    assert told.startswith("Attributes correlate more in sure's scores")
+
+
 def test_the_summary_is_the_mean_of_the_table() -> None:
     marks = world(0.5)
     found = correlations(marks).groupby("evaluator")["spearman"].mean()
@@ -147,6 +176,7 @@ def test_one_attribute_and_nobody_to_compare_with_are_said() -> None:
     [
         ({}, "correlate more in jury's scores than in people's, which is what a halo effect looks like"),
         ({"difference": -0.3}, "correlate less in jury's scores than in people's"),
+        ({"mean": 0.3, "people": 0.0}, "correlate more in jury's scores than in people's, which is what a halo"),
         ({"mean": 0.05, "people": -0.2}, "correlate slightly more in jury's scores than in people's, but too weakly"),
         ({"p_holm": 0.05}, "not shown to correlate more or less in jury's scores"),
         ({"p_holm": math.nan}, "not shown to correlate more or less in jury's scores"),

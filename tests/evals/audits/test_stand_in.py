@@ -91,6 +91,37 @@ def test_groups_count_as_one_and_gaps_are_left_out() -> None:
     assert not np.allclose(found.people["p"], alone.people["p"])
 
 
+def test_few_groups_of_many_cases_are_as_few_as_the_groups_that_the_person_rated() -> None:
+    """Of groups of equal size the test is Student's of their means; Ana rated five of six, Ben's cases of one group alone have none."""
+    people, jury = panel(np.random.default_rng(2), 0.4, 60)
+    groups = np.arange(60) // 10
+    people.loc[groups == 5, "ana"] = np.nan
+    people = people.assign(ben=people["ben"].where(groups == 0), dee=people["cy"].shift(1, fill_value=2.0))
+    found = alternative_annotator(people, jury, ordered=True, cluster=groups, epsilon=0.3, draws=NO_POWER)
+
+    ana, ben, cy, dee = found.people.itertuples()
+    for row, name in ((ana, "ana"), (cy, "cy"), (dee, "dee")):
+        others = people.drop(columns=name)
+        far = [np.sqrt(others.sub(values, axis=0).pow(2).mean(axis=1)) for values in (people[name], jury)]
+        ahead = (far[0] <= far[1] + 1e-12).astype(float) - (far[1] <= far[0] + 1e-12)
+        rated = people[name].notna()
+        means = ahead[rated].groupby(groups[rated]).mean()
+        assert row.p == pytest.approx(ttest_1samp(means, 0.3, alternative="less").pvalue)
+    assert (ana.n, ben.n, cy.n) == (50, 10, 60) and math.isnan(ben.p)
+    assert "some people have fewer than 30 cases" in found.note
+    assert found.winning_rate == found.people["jury_wins"][[0, 2, 3]].mean()
+
+
+def test_a_jury_that_is_always_as_close_passes_only_where_a_little_may_be_lost() -> None:
+    people = pd.DataFrame({name: [1.0, 2.0] * 20 for name in ("ana", "ben", "cy")})
+    exact, easier = (
+        alternative_annotator(people, people["ana"], ordered=True, epsilon=epsilon, draws=NO_POWER)
+        for epsilon in (0.0, 0.1)
+    )
+    assert exact.people["p"].tolist() == [1.0] * 3 and not exact.passed
+    assert easier.people["p"].tolist() == [0.0] * 3 and easier.passed
+
+
 def test_two_people_are_too_few() -> None:
     people, jury = panel(np.random.default_rng(3), 0.3)
     found = alternative_annotator(people[["ana", "ben"]], jury, ordered=True)

@@ -116,6 +116,25 @@ def test_a_case_without_a_verdict_comes_first_and_says_why() -> None:
     )
 
 
+def test_a_case_that_is_hung_on_one_question_and_decided_on_another_comes_first() -> None:
+    """The jurors agree on it, and in the next case they are as far apart as they can be."""
+    asked = {"safe": LIKERT, "clear": LIKERT}
+    world = evidence(
+        asked,
+        arms=[ratings("jury", [5.0, 3.0]), ratings("jury", [5.0, 3.0], "clear").iloc[1:]],
+        ballots=[votes("jury", "a", [5.0, 1.0]), votes("jury", "b", [5.0, 5.0])],
+        moments=[
+            ("jury", "c0", "hung", "clear", "no verdict"),
+            ("other", "c1", "hung", "clear", "no verdict"),
+        ],
+    )
+    found = docket_of(world)
+
+    assert found["undecided"].to_dict() == {"c0": True, "c1": False} and found["place"].to_dict() == {"c0": 1, "c1": 2}  # fmt: skip
+    assert found.loc["c0", "priority"] < found.loc["c1", "priority"]
+    assert found.loc["c0", "reasons"] == ("clear: no verdict",) and "clear: no verdict" not in found.loc["c1", "reasons"]  # fmt: skip
+
+
 def test_a_juror_who_sees_harm_where_the_verdict_does_not_is_named() -> None:
     cast = [votes("jury", "a", [1.0, 4.0]), votes("jury", "b", [4.0, 4.0]), votes("jury", "c", [4.0, 4.0])]
     found = docket_of(evidence(SAFE, arms=[ratings("jury", [4.0, 4.0])], ballots=cast))

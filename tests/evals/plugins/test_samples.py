@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,10 @@ from mixed_rubric import RUBRIC, SCORES, agreeing_server
 from openai_server import ProviderServer, jury_of
 from pydantic import BaseModel
 from server_juries import jury_at
-from written_transcripts import cast, transcript_of, written_run
+from written_transcripts import abstained, cast, transcript_of, written_run
 
-from venire import Case, Jury, Stop, Store, VenireError, load_rubric
+from venire import Case, Jury, Rubric, Stop, Store, VenireError, load_rubric
+from venire.agents.cost import Receipt
 from venire.evals.plugins.judgement import (
     Judgement,
     counts_of,
@@ -25,7 +29,7 @@ from venire.evals.plugins.judgement import (
     one_share,
     share,
 )
-from venire.evals.plugins.promptfoo import get_assert
+from venire.evals.plugins.promptfoo import call_api, get_assert, serve_assertions
 from venire.evals.plugins.samples import case_from_row, text_of
 from venire.evals.plugins.sitting import case_from_sample, convene
 from venire.orchestration.reading.export import verdicts
@@ -180,6 +184,97 @@ class _Said:
 
     def hear_sync(self, case: Any) -> Judgement:
         return self.judgement
+
+
+ALONE = Jury.model_validate({"name": "j", "protocol": "panel", "seats": [{"name": "x", "model": "scripted/none"}]})  # fmt: skip
+
+
+@dataclass
+class _Panel:
+    """A sitting whose juror prefers, of two texts, the one named for them, neither (`tie`) or gives no vote (`hung`)."""
+
+    prefers: Mapping[str, str]
+    usd: float | None = 0.1
+    recorded: str = ""
+    rubric: Rubric = field(default_factory=lambda: load_rubric("preference"))
+
+    def hear_sync(self, case: Case) -> Judgement:
+        sides = [str(case.output), str(case.output_b)]
+        own, other = reversed(sides) if case.swapped else sides
+        assert (case.question, case.reference) == ("Which?", None)
+        preferred = self.prefers[own + other]
+        spent = Receipt(calls=("k",), prompt=30, completion=4, cached=8, usd=self.usd)
+        vote = case.under_labels({own: -1, other: 1}.get(preferred, 0))
+        ballot = cast("x", {"preference": vote}, spent=spent)
+        heard = transcript_of([abstained("x", "preference") if preferred == "hung" else ballot])
+        heard = heard.model_copy(update={"case": case.id}).with_stop(Stop(reason="complete"))
+        counted = verdict(heard, self.rubric, ALONE, count="median")
+        return Judgement(counted, self.rubric, fresh=own + other != self.recorded)
+
+
+def test_promptfoo_selects_the_output_that_is_preferred_to_each_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    convened: list[dict[str, Any]] = []
+
+    def selected(sitting: Any, texts: str = "abc", **more: Any) -> dict[str, Any]:
+        monkeypatch.setattr("venire.evals.plugins.promptfoo.convene", lambda rubric, jury, **options: convened.append(options) or sitting)  # fmt: skip
+        config = {"rubric": "preference", "jury": "j", "question": "task", "workers": 2, "timeout": 9, "model": "m"}  # fmt: skip
+        given = {"vars": {"outputs": list(texts), "task": "Which?", "secret": "Not shown."}}
+        return call_api("", {"config": {**config, **more}}, given)
+
+    for texts in ("abc", "bac", "cab", "bca"):
+        best = {one + other: "b" if "b" in one + other else "a" for one, other in combinations(texts, 2)}
+        found = selected(_Panel(best), texts)
+        assert found["output"] == str(texts.index("b"))
+        assert found["cost"] == pytest.approx(0.3)
+        assert found["tokenUsage"] == {"total": 102, "prompt": 90, "completion": 12, "cached": 24, "numRequests": 3}  # fmt: skip
+    assert convened == [{"model": "m"}] * 4
+    known = selected(_Panel(best, recorded="ba"), "bca")
+    assert known["tokenUsage"]["numRequests"] == 2 and known["cost"] == pytest.approx(0.2)
+    assert "cost" not in selected(_Panel(best, usd=None), "bca")
+
+    for prefers, why in (
+        ({"ab": "a", "bc": "b", "ac": "c"}, "; 1 against 2: "),
+        ({"ab": "tie", "ac": "a", "bc": "b"}, "0 against 1: tie"),
+        ({"ab": "a", "ac": "hung", "bc": "b"}, "0 against 2: hung"),
+    ):
+        none = selected(_Panel(prefers))
+        assert "output" not in none and none["tokenUsage"]["numRequests"] == 3 - (why[-4:] == "hung")
+        assert none["error"].startswith("no output is preferred to every other: ")
+        assert why in none["error"]
+    assert "no variable 'tasc'" in selected(_Panel(best), question="tasc")["error"]
+    assert "not 'other' of preference" in selected(_Panel(best), attribute="other")["error"]
+    assert selected(_Panel(best), "bca", attribute="preference")["output"] == "0"
+    assert "needs one attribute of a rubric with kind: pair" in selected(_Panel({}, rubric=RUBRIC))["error"]
+
+
+def test_promptfoo_refuses_two_juries_under_one_name_and_answers_every_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard = transcript_of([cast("x", {"accurate": 4, "risk": 2, "tone": "plain", "plan": "not_applicable"}, spent=Receipt(calls=("k",), prompt=5))])  # fmt: skip
+    judged = Judgement(verdict(heard.with_stop(Stop(reason="complete")), RUBRIC, ALONE, count="median"), RUBRIC, fresh=True)  # fmt: skip
+    monkeypatch.setattr("venire.evals.plugins.promptfoo.convene", lambda *given, **options: _Said(judged))
+    mine = {"rubric": "r", "jury": "j", "require": ["accurate>=4"]}
+
+    def passes(*others: dict[str, Any]) -> bool:
+        asserted = [{"type": "python", "config": each} for each in (mine, *others)]
+        found = get_assert("Text.", {"config": mine, "test": {"assert": [*asserted, {"type": "is-json"}]}})
+        assert found["pass"] or "two juries of this test have the prefix ''" in found["metadata"]["error"]
+        assert found["tokensUsed"]["numRequests"] == 1 if found["pass"] else found["score"] == 0
+        return bool(found["pass"])
+
+    assert passes() and passes({**mine, "require": ["risk<=2"]}) and passes({"value": "no jury"})
+    assert passes({**mine, "jury": "k", "prefix": "k."}) and not passes({**mine, "jury": "k"})
+    assert not passes({**mine, "rubric": "s"})
+
+    lines = [{"id": 1, "output": "Text.", "context": {"config": mine}}, {"id": 2, "output": "Text."}]
+    answers = io.StringIO()
+    serve_assertions(io.StringIO("".join(f"{json.dumps(line)}\n" for line in lines)), answers)
+    told = {answer["id"]: answer["result"] for answer in map(json.loads, answers.getvalue().splitlines())}
+    assert told[1]["pass"] is True and (told[2]["pass"], told[2]["score"], told[2]["metadata"]) == (False, 0, {"error": "KeyError: 'context'"})  # fmt: skip
+    unread = get_assert("Text.", {"config": {**mine, "source": "note"}, "vars": {"notes": "Monday."}})
+    assert (unread["pass"], unread["score"]) == (False, 0) and "no variable 'note'" in unread["reason"]
 
 
 def test_what_is_required_of_a_pair_is_of_the_hosts_own_output_under_either_label(tmp_path: Path) -> None:
