@@ -341,3 +341,33 @@ def test_a_verdict_is_known_in_any_case_and_spacing_and_no_other_word_is_one(
     word: str, verdict: str | None
 ) -> None:
     assert claim_verdict(word) == verdict
+
+
+def test_what_pandas_has_for_nothing_is_nothing() -> None:
+    missing = [type(name, (), {})() for name in ("NAType", "NaTType")]
+    (case,) = load_cases([{"id": 1, "output": "x", "group": missing[0], "seen": missing[1], "k": 0}])
+
+    assert (case.group, case.metadata) == (None, {"k": 0})
+
+
+def test_messages_that_are_none_are_metadata_and_those_before_an_output_are_not_judged() -> None:
+    cells: list[Any] = ["[]", "[oops", [], "hello"]
+    cases = list(load_cases([{"id": n, "output": "x", "messages": cell} for n, cell in enumerate(cells)]))
+    assert [(case.messages, case.metadata["messages"]) for case in cases] == [((), cell) for cell in cells]
+    with pytest.raises(InvalidFile, match="'output' is missing"):
+        list(load_cases([{"id": 1, "messages": []}]))
+
+    before = Case.from_row({"id": "t", "output": "x", "messages": json.dumps(TALK)})
+    assert len(before.messages) == len(TALK) and before.output == "x"
+    with pytest.raises(VenireError, match="no message of the assistant"):
+        list(turn_cases([before]))
+
+
+def test_a_pair_has_all_that_its_outputs_were_made_from_and_comes_back_from_a_record_as_it_was() -> None:
+    shared = {"source": ("s", "t"), "reference": "r", "question": "q", "audience": "a"}
+    made = pairs_among(Case(id=f"{name}", output=name, system=name, **shared) for name in "uvwxyz")  # type: ignore[arg-type]
+
+    assert {case.swapped for case in made} == {False, True}
+    for case in made:
+        assert {name: getattr(case, name) for name in shared} == shared
+        assert Case.model_validate(case.model_dump(mode="json")) == case == Case.from_row(case.as_row())
