@@ -28,7 +28,7 @@ _TOO_LARGE = f"the file has more than {MOST_NODES:,} values or {MOST_CHARACTERS:
 _CORE = "tag:yaml.org,2002:"
 _COLLECTIONS = {f"{_CORE}map", f"{_CORE}seq"}
 _SCALARS = {f"{_CORE}{name}" for name in ("str", "int", "float", "bool", "null")}
-_SURPRISES = {f"{_CORE}{name}" for name in ("bool", "int", "timestamp", "merge")}
+_SURPRISES = {f"{_CORE}{name}" for name in ("bool", "int", "timestamp", "merge", "value")}
 _LONG_INTEGER = re.compile(rf"[0-9A-Fa-f_]{{{LONGEST_INTEGER + 1}}}")
 Model = TypeVar("Model", bound=BaseModel)
 Read = TypeVar("Read")
@@ -234,7 +234,7 @@ else:
 
 
 class _PlainLoader(_Loader):
-    """YAML's safe types, without the surprise that `no` is false, `12:30` a number, a date a date and `<<` a merge."""
+    """YAML's safe types, without the surprise that `no` is false, `12:30` a number, a date a date, `<<` a merge and `=` no word."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import venire
+from pydantic import BaseModel, ConfigDict
 from run_files import JURY, RUBRIC
 
 from venire import Rubric, VenireError, load_cases, load_jury, load_persona, load_rubric
@@ -26,6 +27,7 @@ from venire.rubrics.files import (
 )
 from venire.rubrics.ratings import read_ratings
 from venire.rubrics.rows import first_columns
+from venire.rubrics.yaml_files import Written, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -309,3 +311,90 @@ def test_a_file_that_was_written_twice_in_a_second_is_read_again(tmp_path: Path)
         os.utime(path, ns=(10**18 + number, 10**18 + number))
 
         assert [claim.text for claim in load_claims(path)["c"]] == [words]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    weight: int = 1
+    height: int = 1
+
+
+class Whole(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = ""
+    parts: list[Part] = []
+    named: dict[str, Part] = {}
+
+
+def written(tmp_path: Path, text: str) -> Written:
+    (tmp_path / "w.yaml").write_text(text)
+    return read_yaml(tmp_path / "w.yaml", Whole.model_fields)
+
+
+def test_of_many_mistakes_the_first_thirty_are_told_in_their_order_and_the_rest_counted(
+    tmp_path: Path,
+) -> None:
+    text = "parts:\n" + "".join(f"- {{weight: w{number}}}\n" for number in range(33))
+
+    wrongs = [error.problem for error in written(tmp_path, text).wrongs(Whole)]
+    with pytest.raises(InvalidFile) as first:
+        written(tmp_path, text).fit(Whole)
+
+    assert len(wrongs) == 31
+    assert [wrong.partition(" ")[0] for wrong in wrongs[:2]] == [
+        f"{tmp_path}/w.yaml:2:",
+        f"{tmp_path}/w.yaml:3:",
+    ]
+    assert wrongs[29].startswith(f"{tmp_path}/w.yaml:31: parts.29.weight: ") and "(found 'w29')" in wrongs[29]
+    assert wrongs[30] == f"{tmp_path}/w.yaml: 3 more mistakes were found"
+    assert (first.value.problem, first.value.remedy) == (
+        wrongs[0],
+        "correct parts.0.weight (32 more mistakes after this one)",
+    )
+    assert written(tmp_path, "title: t\n").wrongs(Whole) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem", "remedy"),
+    [
+        ("parts:\n- {}\n- wieght: 1\n", 3, "unknown key 'wieght' in parts.1", "did you mean 'weight'?"),
+        ("named:\n  a: {}\n  b:\n    hight: 1\n", 4, "unknown key 'hight' in named.b", "did you mean 'height'?"),
+        ("title: t\nprats: []\n", 2, "unknown key 'prats'", "did you mean 'parts'?"),
+        ("parts: one\n", 1, "parts: expected a list (found 'one')", "write parts as a list"),
+        ("title: [a\n\n", 2, "this is not valid YAML", "check the indentation"),
+        ("title: a\nparts:\n- weight: 1\n  weight: 2\n", 4, "the key 'weight' is written twice", "keep one"),
+        ("title: &t {a: 1}\n<<: *t\n", 2, "the merge key << is not allowed", "write the keys out in full"),
+        ("title: !!python/name:os.system x\n", 1, "the tag '!!python/name:os.system' is not allowed", "remove the tag"),
+        ("title: " + "9" * 41 + "\n", 1, "a number of more than 40 digits", "write a smaller number"),
+        ("? [a]\n: 1\n", 1, "a key is a list or a mapping", "write a word before the colon"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_told_at_its_line_with_what_may_stand_there(
+    tmp_path: Path, text: str, line: int, problem: str, remedy: str
+) -> None:
+    with pytest.raises(InvalidFile) as caught:
+        written(tmp_path, text).fit(Whole)
+
+    assert caught.value.problem.startswith(f"{tmp_path}/w.yaml:{line}: {problem}")
+    assert caught.value.remedy.startswith(remedy)
+
+
+def test_words_that_yaml_would_make_something_else_of_stay_words(tmp_path: Path) -> None:
+    words = ["no", "On", "12:30", "2024-05-01", "0x10", "1_000", "010", "=", "~x"]
+    others = {"true": True, "False": False, "12": 12, "-3": -3, "+0": 0, "1.5": 1.5, "null": None, "~": None}
+    plain = written(tmp_path, "\n".join(["title:", *(f"- {word}" for word in (*words, *others))])).plain
+
+    assert plain["title"] == [*words, *others.values()]
+    assert [type(value) for value in plain["title"][len(words) :]] == [*map(type, others.values())]
+
+
+def test_a_part_of_a_file_knows_its_lines(tmp_path: Path) -> None:
+    whole = written(tmp_path, "title: t\nparts:\n- weight: 1\n- weight: 2\n  height: 3\n")
+    part = whole.part("parts", 1)
+
+    assert part.plain == {"weight": 2, "height": 3}
+    assert (part.line("height"), part.line("height", "deeper"), part.line()) == (5, 5, 4)
+    assert whole.line("parts", 0, "weight") == 3 and whole.line("nothing") == 1
+    assert set(part.lines) == {(), ("weight",), ("height",)}
