@@ -6,28 +6,32 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from openai_server import Call, Fault, ProviderServer, filled, jury_of
 from server_juries import jury_at
+from written_transcripts import transcript_of
 
 from venire import Case, Jury, Rubric
 from venire.agents import tracing
-from venire.agents.budget import Budget
+from venire.agents.budget import Budget, BudgetSpent, LimitReached
 from venire.agents.gateway import Unrecorded
 from venire.agents.model import Reply, Request, Sampling
 from venire.agents.providers import Providers
 from venire.orchestration.bench import Court
 from venire.orchestration.deliberate import ready
-from venire.orchestration.executors import coordinator
+from venire.orchestration.executors import coordinator, ray
+from venire.orchestration.executors import worker as worker_module
 from venire.orchestration.executors.coordinator import Coordinator, WorkerHandler
 from venire.orchestration.executors.executor import Cluster
 from venire.orchestration.executors.messages import (
+    Channel,
     Commit,
     Crash,
+    Forgo,
     OutOfBudget,
     ProviderAnswered,
     ProviderBusy,
@@ -36,8 +40,17 @@ from venire.orchestration.executors.messages import (
     UserError,
 )
 from venire.orchestration.executors.ray import ray_connection
-from venire.orchestration.executors.worker import Worker, WorkerConfig, build_identity, refuse_other_build
+from venire.orchestration.executors.worker import (
+    RemoteCalls,
+    RemoteSlots,
+    Worker,
+    WorkerConfig,
+    build_identity,
+    refuse_other_build,
+)
+from venire.orchestration.record.redaction import RedactedError
 from venire.orchestration.transcript import Transcript
+from venire.orchestration.worked_examples import ScoredCases
 from venire.rubrics.errors import MissingExtra, VenireError
 
 SALT = bytes(16)
@@ -358,3 +371,210 @@ def test_a_ray_client_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ray_connection(Cluster("ray://host:10001")),
     ):
         pass
+
+
+def on_a_cluster(*juries: str, at_once: int = 3, said: list[str] | None = None) -> ray.RayExecutor:
+    """The executor of a run of these juries, without a cluster; its workers are put there by hand."""
+    court: Any = SimpleNamespace(calls=None, trace_salt=SALT)
+    config: Any = WorkerConfig(None, juries, ScoredCases(), 0, {}, 1, ".", listening=False)  # type: ignore[arg-type]
+    heard = [] if said is None else said
+    return ray.RayExecutor(None, court, config, at_once=at_once, say=heard.append, close=ExitStack())
+
+
+class Hired:
+    """A worker that gives the same answer each time, or is lost."""
+
+    def __init__(self, cases: int, answer: Any) -> None:
+        self.cases, self.host, self.asked, self.ended = cases, f"node-{cases}", list[Any](), 0
+        self._answer = answer
+
+    async def hear(self, *asked: Any) -> Any:
+        self.asked.append(asked)
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+    def end(self) -> None:
+        self.ended += 1
+
+
+def test_the_least_busy_worker_hears_a_case_and_of_those_that_are_lost_the_next_three_at_most(case: Case) -> None:  # fmt: skip
+    async def main() -> None:
+        said = list[str]()
+        executor = on_a_cluster("one", "two", said=said)
+        executor.attach(None, redacted=True)  # type: ignore[arg-type]
+        found, lost = transcript_of(), ray.WorkerLost(None)
+        workers = [Hired(2, found), Hired(0, lost), Hired(1, lost), Hired(3, found)]
+        executor._workers = set(workers)  # type: ignore[arg-type]
+        assert await executor.hear(case, "two") is found  # type: ignore[arg-type]
+        assert [each.asked for each in workers] == [[(case, 1, True, SALT)]] * 3 + [[]]
+        assert [each.ended for each in workers] == [0, 1, 1, 0] and executor._workers == {
+            workers[0],
+            workers[3],
+        }
+        assert [words.split()[4] for words in said] == ["node-0", "node-1"]
+        dying = [Hired(number, lost) for number in range(4)]
+        executor._workers = set(dying)  # type: ignore[arg-type]
+        with pytest.raises(VenireError, match="3 worker processes in a row"):
+            await executor.hear(case, "one")  # type: ignore[arg-type]
+        assert [len(each.asked) for each in dying] == [1, 1, 1, 0]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("answer", "redacted", "raised", "words"),
+    [
+        (OutOfBudget("max_usd"), False, BudgetSpent, "max_usd"), (UserError("no key", "set it"), False, VenireError, "no key"),
+        (Crash("KeyError: 'x'", "line 3"), False, RuntimeError, "on a worker: KeyError"), (Crash("KeyError", "line 3"), True, RedactedError, "on a worker: KeyError"),
+    ],
+)  # fmt: skip
+def test_what_a_worker_could_not_hear_is_raised_as_here(
+    case: Case, answer: Any, redacted: bool, raised: type[Exception], words: str
+) -> None:
+    async def main() -> None:
+        executor = on_a_cluster("one")
+        executor.attach(None, redacted=redacted)  # type: ignore[arg-type]
+        executor._workers = {Hired(0, answer)}  # type: ignore[arg-type]
+        with pytest.raises(raised, match=words) as error:
+            await executor.hear(case, "one")  # type: ignore[arg-type]
+        assert redacted or not isinstance(error.value, RedactedError)
+        bug = executor._coordinator.error = ValueError("of the record")
+        with pytest.raises(ValueError, match="of the record") as error:
+            await executor.hear(case, "one")  # type: ignore[arg-type]
+        assert error.value is bug
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("asked", "at_once", "hired"), [(None, 9, 4), (None, 3, 3), (2, 9, 2), (8, 3, 3), (6, 9, 6)])  # fmt: skip
+def test_as_many_workers_are_hired_as_are_asked_for_or_have_a_cpu_and_no_more_than_have_a_case(
+    asked: int | None, at_once: int, hired: int
+) -> None:
+    async def main() -> None:
+        executor, begun = on_a_cluster("one", at_once=at_once), list[int]()
+        executor._ray = SimpleNamespace(cluster_resources=lambda: {"CPU": 4.0})
+
+        async def supervise(number: int) -> None:
+            begun.append(number)
+            if number < 4:
+                executor._workers.add(Hired(number, None))  # type: ignore[arg-type]
+                executor._changed.set()
+
+        executor._supervise = supervise  # type: ignore[method-assign]
+        await asyncio.wait_for(executor._gather(asked), 5)
+        assert begun == list(range(hired))
+
+    asyncio.run(main())
+
+
+def test_who_takes_a_lost_workers_place_asks_no_model_again_and_who_never_starts_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main(ends: list[Exception | None]) -> list[tuple[bool, int]]:
+        begun = list[tuple[bool, int]]()
+
+        class Actor(Hired):
+            def __init__(self, cluster: Any, coordinator: Any, *, at_once: int) -> None:
+                super().__init__(0, None)
+
+            async def begin(self, config: WorkerConfig, number: int) -> None:
+                begun.append((config.asks_models, number))
+                if (end := ends.pop(0)) is not None:
+                    raise end
+
+            async def serve(self) -> None:
+                raise ray.WorkerLost(None)
+
+        monkeypatch.setattr(ray, "RemoteWorker", Actor)
+        with pytest.raises(
+            VenireError,
+            match=r"cannot be started on the Ray cluster: (the process was lost at every|no venire)",
+        ):
+            await on_a_cluster("one")._supervise(5)
+        return begun
+
+    monkeypatch.setattr(ray, "STARTS", 1)
+    assert asyncio.run(main([None, None, ray.WorkerLost(None)])) == [(True, 5), (False, 5), (False, 5)]
+    monkeypatch.setattr(ray, "STARTS", 9)
+    assert asyncio.run(main([ray.WorkerLost("Traceback\nno venire")])) == [(True, 5)]
+
+
+def test_a_worker_asks_models_only_where_it_must_and_hears_the_jury_of_the_number_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, rubric: Rubric, case: Case
+) -> None:
+    asked, seeds, heard = list[Any](), list[int](), list[Any]()
+
+    class Sure:
+        async def check(self, models: Any) -> None:
+            asked.append([seat.model for seat in models])
+
+        def is_sure_of(self, models: Any) -> bool:
+            return [seat.model for seat in models] != ["server/a"]
+
+    plain = worker_module.Court
+
+    def court(*, seed: int, **fields: Any) -> Court:
+        seeds.append(seed)
+        return plain(seed=seed, **fields)
+
+    async def hear(case: Case, rubric: Rubric, jury: Jury, court: Court) -> Transcript:
+        heard.append((jury.name, court.scored))
+        return transcript_of()
+
+    monkeypatch.setattr(worker_module, "Preflight", Sure)
+    monkeypatch.setattr(worker_module, "Court", court)
+    monkeypatch.setattr(worker_module, "hear", hear)
+    juries = tuple(jury_at("http://127.0.0.1:9/v1", name, protocol="panel").model_copy(update={"name": name}) for name in "ab")  # fmt: skip
+    scored = ScoredCases(frozenset({"c9"}))
+
+    async def main() -> None:
+        for asks in (True, False):
+            worker = Worker()
+            config = WorkerConfig(rubric, juries, scored, 40, {}, 1, ".", listening=False, asks_models=asks)
+            assert await worker.begin(config, 2) is None
+            assert [gate._sure for gate in worker._first_alone] == [not asks, True]
+            assert isinstance(await worker.hear(case, 1, False, SALT), Transcript)
+            await worker._court.close()
+
+    asyncio.run(main())
+    assert asked == [["server/a", "server/b"]], "of both juries together, once"
+    assert seeds == [42, 42], "pauses scatter between workers"
+    assert heard == [("b", scored)] * 2
+
+
+def test_a_slot_is_given_back_as_unsent_only_where_nothing_was_sent_and_a_claim_that_nobody_waits_for_is_dropped() -> None:  # fmt: skip
+    async def main() -> None:
+        channel = Channel()
+        slots, calls = RemoteSlots(channel, "p"), RemoteCalls(channel)  # type: ignore[arg-type]
+
+        async def noted() -> list[Any]:
+            return [message for number, message in await channel.collect() if not number]
+
+        for error, unsent in ((None, False), (ValueError, False), (BudgetSpent, True), (LimitReached, True)):
+            await slots.__aexit__(error, None, None)
+            assert await noted() == [ReleaseSlot("p", unsent)]  # type: ignore[arg-type]
+        for number, reply, told in ((1, None, [Forgo("k")]), (2, Reply("text"), [])):
+            waiting = asyncio.create_task(calls.get("k"))
+            await channel.collect()
+            waiting.cancel()
+            await asyncio.sleep(0)
+            channel.deliver(number, reply)
+            channel.notify(Forgo("last"))
+            await asyncio.sleep(0)
+            assert sorted(message.key for message in await noted()) == sorted([*(each.key for each in told), "last"])  # fmt: skip
+        entering = asyncio.create_task(slots.__aenter__())
+        await channel.collect()
+        entering.cancel()
+        await asyncio.sleep(0)
+        channel.deliver(3, None)
+        assert await noted() == [ReleaseSlot("p", unsent=True)]  # type: ignore[arg-type]
+        put = asyncio.create_task(
+            calls.put("k", Request("m", (), {"a": 1}, Sampling(seed=3), 0, 60.0), Reply("text"))
+        )
+        ((number, commit),) = await channel.collect()
+        channel.deliver(number, None)
+        await put
+        assert isinstance(commit, Commit) and (commit.key, commit.request.schema, commit.request.settings) == ("k", None, {"seed": 3})  # fmt: skip
+
+    asyncio.run(main())

@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import json
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from command_line import Started, venire
 from openai_server import Call, ProviderServer, filled
-from planted_run import SCRIPTS, planted_case, planted_run
+from planted_run import RUBRIC, SCRIPTS, planted_case, planted_run
 from postgres_cluster import PASSWORD, Cluster
 from rich.console import Console
+from written_transcripts import written_run
 
 from venire import Case, Jury, Limits, Rubric, Store, Transcript, VenireError, replay
 from venire.agents.model import Reply
 from venire.orchestration.reading.export import verdicts
-from venire.orchestration.record import Location
+from venire.orchestration.record import Arm, Location
+from venire.orchestration.replay import replay as replaying
 from venire.orchestration.replay.change import Change, SeatChange, changed_jury, parse_limits
 from venire.orchestration.replay.planning import _legal_value
 from venire.orchestration.replay.replay import (
     LayeredCalls,
+    Parent,
+    ReplayedArm,
     ReplaySession,
     open_parent,
     plan_replay,
     run_replay,
 )
 from venire.orchestration.run_session import RunSession, run_session
+from venire.orchestration.worked_examples import ScoredCases
+from venire.personas.options import Shots
 
 QUIET = Console(quiet=True)
 CASES = [
@@ -520,7 +530,7 @@ def test_each_seat_is_struck_in_turn(tmp_path: Path, rubric: Rubric) -> None:
     ("node", "value", "legal"),
     [
         ({"enum": [1, 2, 3]}, 2, 2), ({"enum": [1, 2, 3]}, 9, 1), ({"const": "a"}, "b", "a"), ({"type": "string"}, "w", "w"), ({"type": "string"}, None, "as recorded"),
-        ({"type": "number", "minimum": 1}, 4.5, 4.5), ({"type": "number", "minimum": 1}, None, 1), ({"type": "integer"}, None, 0),
+        ({"type": "number", "minimum": 1}, 4.5, 4.5), ({"type": "number", "minimum": 1}, None, 1), ({"type": "integer"}, None, 0), ({"type": "number", "minimum": -1}, 0, 0),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, ["b", "z"], ["b"]), ({"type": "array", "items": {"enum": ["a", "b"]}}, ["z"], ["a", "b"]),
         ({"type": "array", "items": {"type": "string"}}, ["q"], ["q"]), ({"anyOf": [{"enum": [1]}, {"const": "not_applicable"}]}, "not_applicable", "not_applicable"),
         ({"anyOf": [{"enum": [1]}, {"const": "not_applicable"}]}, None, 1),
@@ -530,3 +540,117 @@ def test_a_forecast_answers_as_recorded_where_that_is_legal(
     node: dict[str, Any], value: Any, legal: Any
 ) -> None:
     assert _legal_value(node, value) == legal
+
+
+def parent_of(*arms: Arm, **session: Any) -> Parent:
+    """A recorded run of these arms, as far as it is opened."""
+    parent = Parent.__new__(Parent)
+    parent.session = ReplaySession(run="run", folder="child", **session)
+    parent.store = SimpleNamespace(name="run", arms=lambda: list(arms), case_ids=lambda: ["c1", "c2"])  # type: ignore[assignment]
+    return parent
+
+
+def arm_of(name: str, jury: Jury, number: int = 1, manifest: Any = None) -> Arm:
+    return Arm(number, name, RUBRIC, jury.model_copy(update={"name": name}), manifest or {})
+
+
+def test_a_change_is_made_in_every_arm_that_it_concerns_or_in_the_one_that_is_named(rubric: Rubric) -> None:
+    wide, narrow = arm_of("wide", jury_of("http://h/v1", "orchestrated", 3)), arm_of("narrow", jury_of("http://h/v1", "panel", 1), 2)  # fmt: skip
+    b, c, chair = Change(without=("b",)), Change(without=("c",)), Change(orchestrator="server/z")
+
+    def sitting(**session: Any) -> list[tuple[str, tuple[str, ...]]]:
+        return [(each.jury.name, each.jury.seat_names) for each in parent_of(narrow, wide, **session)._arms()]
+
+    assert sitting() == [("narrow", ("a",)), ("wide", ("a", "b", "c"))]
+    assert sitting(changes=(c, b)) == [("wide-without-c", ("a", "b")), ("wide-without-b", ("a", "c"))]
+    assert sitting(changes=(chair,)) == [("wide-orchestrator-server-z", ("a", "b", "c"))]
+    assert [name for name, _ in sitting(each_seat=True)] == [f"wide-without-{name}" for name in "abc"]
+    for words, session in (
+        ("no arm named 'wise'", {"arm": "wise"}), ("arm has only one", {"arm": "narrow", "each_seat": True}), ("narrow has no seat 'c'", {"arm": "narrow", "changes": (c,)}),
+        ("wide has no seat 'z'", {"changes": (Change(without=("z",)),)}),
+    ):  # fmt: skip
+        with pytest.raises(VenireError, match=words):
+            sitting(**session)
+    with pytest.raises(VenireError, match="no arm of run has an orchestrator"):
+        parent_of(narrow, changes=(chair,))._arms()
+
+
+def test_the_address_given_takes_the_place_of_those_whose_secrets_were_masked_and_of_no_other() -> None:
+    jury = jury_of("http://***@h/v1", "orchestrated", 2)
+    plain = jury.seats[1].model_copy(update={"base_url": "http://plain/v1"})
+    mixed = jury.model_copy(update={"seats": (jury.seats[0], plain)})
+    kept = mixed.seats[0].model_copy(update={"base_url": None})
+    (found,) = parent_of(arm_of("j", mixed), base_url="http://key@h/v1")._arms()
+
+    assert [seat.base_url for seat in (*found.jury.seats, found.jury.orchestrator)] == ["http://key@h/v1", "http://plain/v1", "http://key@h/v1"]  # fmt: skip
+    for masked in (mixed, mixed.model_copy(update={"seats": (kept, plain)})):
+        with pytest.raises(VenireError, match="holds a secret that is not in the record"):
+            parent_of(arm_of("j", masked))._arms()
+
+
+def test_what_changed_since_a_run_is_said_once_an_arm_and_arms_of_two_rubrics_are_no_one_replay(
+    monkeypatch: pytest.MonkeyPatch, rubric: Rubric
+) -> None:
+    panel = jury_of("http://h/v1", "panel", 3)
+    manifest = {"rubric": {"name": "r", "version": 1}, "jury": {"name": "j", "seats": []}, "seed": 0, "prompts": "old"}  # fmt: skip
+    one, two = (
+        arm_of("one", panel, 1, manifest),
+        arm_of("two", panel, 2, manifest)._replace(rubric=rubric),
+    )
+    monkeypatch.setattr(Parent, "_manifest", lambda self, arm: {**manifest, "prompts": arm.name if arm.name == "one" else "old"})  # fmt: skip
+    parent = parent_of(one, two, each_seat=True)
+    parent.arms = parent._arms()
+
+    assert [note.partition(" since ")[0] for note in parent.notes()] == ["one: the prompts changed"]
+    assert not parent.scored.ids
+    with pytest.raises(VenireError, match="two was judged with another rubric") as refused:
+        parent._rubric()
+    assert refused.value.remedy.endswith("--arm two")
+    shots = Shots.model_validate({"n": 1, "cases": "pool.jsonl", "ratings": "r.csv"})
+    parent.arms = [ReplayedArm(one._replace(jury=panel.model_copy(update={"shots": shots})), Change(), panel)]
+    assert parent.scored.ids == {"c1", "c2"}
+
+
+def test_what_a_replay_may_spend_and_how_fast_it_asks_reach_its_session(
+    monkeypatch: pytest.MonkeyPatch, rubric: Rubric
+) -> None:
+    ran = list[RunSession]()
+    monkeypatch.setattr(replaying, "run_session", lambda session, console, *, quiet: ran.append(session))
+    asked: dict[str, Any] = {"max_usd": 1.5, "max_tokens": 7, "max_seconds": 9.0, "in_flight": 3, "rpm": 4, "tpm": 5, "prices": {"m": 1}, "retry": True}  # fmt: skip
+    panel, scored = jury_of("http://h/v1", "panel", 3), ScoredCases(frozenset({"c9"}))
+    arms = [SimpleNamespace(arm=SimpleNamespace(manifest={"seed": seed})) for seed in (6, 8)]
+    parent: Any = SimpleNamespace(cases=CASES, rubric=rubric, scored=scored, arms=arms, notes=lambda: ["a [note]"])  # fmt: skip
+    start: Any = object()
+    out = io.StringIO()
+    session = ReplaySession(run="run", folder="child", **asked)
+    replaying.hear_into(session, parent, [panel], start, Console(file=out), quiet=True)
+
+    (found,) = ran
+    assert {name: getattr(found, name) for name in asked} == asked
+    assert (found.cases, found.rubric, [*found.juries], found.folder) == (CASES, rubric, [panel], "child")
+    assert (found.seed, found.scored, found.replay, out.getvalue()) == (6, scored, start, "a [note]\n")
+
+
+def test_verdicts_are_held_beside_those_of_the_arm_that_they_replay_as_far_as_that_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rubric: Rubric
+) -> None:
+    def votes(*scores: int) -> dict[str, Any]:
+        return {case.id: {"a": {"accurate": score}} for case, score in zip(CASES, scores, strict=False)}
+
+    before = written_run(tmp_path / "parent", rubric, CASES[:3], {"other": votes(3, 3, 3), "mine": votes(1, 2, 3)})  # fmt: skip
+    child = written_run(tmp_path / "child", rubric, CASES[:2], {"mine-without-b": votes(2, 2), "mine-again": votes(1, 1)})  # fmt: skip
+    store = Store.read(before)
+    changes = {"mine-without-b": Change(without=("b",)), "mine-again": Change()}
+    arms = [SimpleNamespace(arm=SimpleNamespace(name="mine"), jury=SimpleNamespace(name=name), change=change) for name, change in changes.items()]  # fmt: skip
+
+    @contextmanager
+    def opened(session: ReplaySession) -> Iterator[Any]:
+        yield SimpleNamespace(store=store, cases=CASES[1:], arms=arms)
+
+    monkeypatch.setattr(replaying, "open_parent", opened)
+    pairs = replaying.replayed_cases(ReplaySession(run=before, folder=child))
+    store.release()
+
+    assert [(pair.arm, pair.change, pair.before.case, pair.before["accurate"].value, pair.after["accurate"].value) for pair in pairs] == [
+        ("mine", "without b", "c1", 2, 2), ("mine", "nothing changed", "c1", 2, 1),
+    ]  # fmt: skip
