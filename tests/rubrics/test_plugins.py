@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +14,7 @@ from venire import Jury, VenireError, load_persona
 from venire.cli import app
 from venire.orchestration.counting import counting_rule
 from venire.orchestration.protocols import protocol
-from venire.rubrics.plugins import BrokenPlugin, library, plugin_fault
+from venire.rubrics.plugins import BrokenPlugin, Plugin, _plugins, library, plugin_fault
 
 
 def shown(*arguments: str) -> tuple[int, str]:
@@ -186,3 +187,76 @@ def test_an_error_without_a_plug_in_is_nobody_elses() -> None:
         {}["missing"]
     except KeyError as error:
         assert plugin_fault(error) is None
+
+
+class Package:
+    """What is installed, as far as its entry points go."""
+
+    def __init__(self, name: str, *modules: str) -> None:
+        self.name = name
+        self.entry_points = [Point(module, self) for module in modules]
+
+
+class Point:
+    """An entry point that raises when it is loaded."""
+
+    group = "venire.counting"
+
+    def __init__(
+        self, module: str, dist: Package | None, error: Exception | None = None, name: str = "x"
+    ) -> None:
+        self.module, self.dist, self.error, self.name = module, dist, error, name
+
+    def load(self) -> object:
+        if self.error is not None:
+            raise self.error
+        return self.module
+
+
+@pytest.mark.parametrize(
+    ("package", "error", "told"),
+    [
+        ("other", KeyError("of theirs"), BrokenPlugin),
+        ("venire", KeyError("of ours"), KeyError),
+        ("other", VenireError("it needs a key", remedy="set it"), VenireError),
+    ],
+)
+def test_a_bug_of_ours_keeps_its_traceback_and_a_deliberate_error_its_words(
+    package: str, error: Exception, told: type[Exception]
+) -> None:
+    point: Any = Point("m", Package(package), error)
+
+    with pytest.raises(Exception) as raised:
+        Plugin("x", "venire.counting", {package: point}).load()
+    assert type(raised.value) is told
+    assert (raised.value is error) == (told is not BrokenPlugin)
+
+
+def test_a_package_that_stands_on_the_path_twice_is_taken_where_it_stands_first() -> None:
+    points: Any = [
+        Point("first", Package("p")),
+        Point("second", Package("p")),
+        Point("own", Package("venire")),
+    ]
+
+    plugin = _plugins("venire.counting", points)["x"]
+
+    assert list(plugin.points) == ["venire", "p"]
+    assert plugin.points["p"].load() == "first"
+
+
+def test_of_several_plug_ins_the_one_that_raised_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner: dict[str, Any] = {"__name__": "inner.deep"}
+    exec("def fall():\n    raise ValueError('at the bottom\\nand more')\n", inner)
+    outer: dict[str, Any] = {"__name__": "outer", "fall": inner["fall"]}
+    exec("def call():\n\n    fall()\n", outer)
+    packages = [Package("the-outer", "outer"), Package("the-inner", "inner.way"), Package("venire", "venire")]
+    monkeypatch.setattr("venire.rubrics.plugins.distributions", lambda: packages)
+
+    with pytest.raises(ValueError, match="at the bottom") as raised:
+        outer["call"]()
+    fault = plugin_fault(raised.value)
+
+    assert fault is not None
+    assert fault.problem == "the plug-in inner.deep.fall failed at line 2: ValueError: at the bottom"
+    assert "the authors of the-inner" in fault.remedy and fault.remedy.count("the-inner") == 2
