@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from workbooks import text_rows, write_ods, write_workbook, write_xls, write_xlsb
 
 from venire import VenireError, load_cases
+from venire.rubrics import workbook
 from venire.rubrics.ratings import read_ratings
 from venire.rubrics.rows import read_rows
 from venire.rubrics.sheet_table import sheet_table
-from venire.rubrics.workbook import open_sheet
+from venire.rubrics.workbook import Cell, WorkbookSheet, data_sheet, open_sheet, rater_sheets, twin_sheets
 
 TWO_SHEETS = (
     '<sheet name="Old" sheetId="1" state="hidden" r:id="rId1"/><sheet name="New" sheetId="2" r:id="rId2"/>'
@@ -297,3 +301,135 @@ def test_cases_in_a_parquet_file(tmp_path: Path) -> None:
 
     found = list(load_cases(tmp_path / "c.parquet"))
     assert [(case.id, case.source) for case in found] == [("1", ("x", "y")), ("2", ())]
+
+
+FEVER = "The patient was seen on Monday with a fever that had lasted for days."
+COUGH = "The cough went away after five days of rest, and no medicine was given."
+COVER: list[list[Cell]] = [["About this study"], ["Made in May"]]
+SCORED: list[list[Cell]] = [["id", "summary", "clear"], ["1", FEVER, 4], ["2", COUGH, 5]]
+
+
+@pytest.fixture
+def book(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, list[list[Cell]]]], Path]:
+    """Makes a workbook of sheets that are in memory."""
+
+    def make(sheets: dict[str, list[list[Cell]]]) -> Path:
+        @contextmanager
+        def opened(path: Path) -> Iterator[WorkbookSheet]:
+            name = str(path).partition("#")[2] or next(iter(sheets))
+            yield WorkbookSheet(name, tuple(sheets), iter(list(enumerate(sheets[name], 1))))
+
+        monkeypatch.setattr(workbook, "open_sheet", opened)
+        monkeypatch.setattr(workbook, "visible_sheets", lambda path: tuple(sheets))
+        return Path("b.xlsx")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("sheets", "taken"),
+    [
+        ({"Cover": COVER, "Data": SCORED}, "Data"),
+        # Scores without texts are a summary of those with texts, wherever it stands.
+        ({"Means": [["system", "mean", "n"], ["x", 4.5, 2]], "Data": SCORED}, "Data"),
+        ({"Means": [["system", "mean", "n"], ["x", 4.5, 2]], "Cover": COVER}, "Means"),
+        ({"Cover": COVER, "Texts": [["id", "summary"], ["1", FEVER], ["2", COUGH]]}, "Texts"),
+        ({"Cover": COVER, "Notes": [["Nothing"]]}, "Cover"),
+    ],
+)
+def test_the_data_stand_in_the_first_table_with_texts_and_scores(
+    book: Callable[[dict[str, list[list[Cell]]]], Path], sheets: dict[str, list[list[Cell]]], taken: str
+) -> None:
+    path, note = data_sheet(book(sheets))
+
+    assert path == Path(f"b.xlsx#{taken}")
+    rest = [name for name in sheets if name != taken]
+    assert note.startswith(f"b.xlsx: reading the sheet '{taken}'") and note.endswith(
+        f"--sheet: {', '.join(rest)}"
+    )
+
+
+def test_one_sheet_and_a_sheet_for_each_rater_are_read_as_they_are_and_others_alike_are_asked_about(
+    book: Callable[[dict[str, list[list[Cell]]]], Path],
+) -> None:
+    assert data_sheet(book({"Data": SCORED})) == (Path("b.xlsx"), "")
+    assert data_sheet(book({"Anna Weber": SCORED, "Ben Cole": SCORED})) == (Path("b.xlsx"), "")
+    with pytest.raises(VenireError, match="the sheets 'Week 1', 'Week 2' have the same columns") as error:
+        data_sheet(book({"Week 1": SCORED, "Week 2": SCORED}))
+    assert "--sheet 'Week 1'" in error.value.remedy
+
+
+def test_sheets_are_alike_with_the_same_first_row_or_a_share_of_its_cells_of_three_at_least(
+    book: Callable[[dict[str, list[list[Cell]]]], Path],
+) -> None:
+    path = book(
+        {
+            "a": [["id", "text", "clear", "kind", "note"]],
+            "b": [["id", "text", "clear", "other", None]],
+            "c": [["id", "text", "x", "y", "z"]],
+            "d": [["id", "text", "clear"]],
+            "e": [["id", "text", "sound"]],
+            "f": [["id", None]],
+        }
+    )
+
+    assert twin_sheets(path, "a", "abcdef") == ("a",)  # type: ignore[arg-type]
+    assert twin_sheets(path, "a", "abcdef", share=0.6) == ("a", "b", "d")  # type: ignore[arg-type]
+    assert twin_sheets(path, "d", "de", share=0.6) == ("d",)  # type: ignore[arg-type]
+    assert twin_sheets(path, "f", "fa") == ()  # type: ignore[arg-type]
+
+
+def test_sheets_are_peoples_where_they_hold_the_same_texts_and_no_column_says_who_rated(
+    book: Callable[[dict[str, list[list[Cell]]]], Path],
+) -> None:
+    def sheets_of(*header: str, others: Sequence[Sequence[Cell]] = (), names: str = "Anna Weber,Ben Cole") -> tuple[str, ...]:  # fmt: skip
+        one = [["1", FEVER, 4, COUGH], ["2", COUGH, 5, FEVER]]
+        two = [
+            [*row[:2], 3, *other] for row, other in zip(one, others or [row[3:] for row in one], strict=True)
+        ]
+        rows = {name: [list(header), *rows] for name, rows in zip(names.split(","), (one, two), strict=True)}
+        return rater_sheets(book({name: [row[: len(header)] for row in each] for name, each in rows.items()}))
+
+    people = ("Anna Weber", "Ben Cole")
+    assert sheets_of("id", "summary", "clear") == people
+    assert sheets_of("id", "summary", "clear", "comment", others=[["It is fine."], ["All of it is fine as it stands."]]) == people  # fmt: skip
+    assert sheets_of("id", "summary", "clear", "source", others=[[FEVER * 2], [COUGH * 2]]) == ()
+    assert sheets_of("id", "summary", "clear", "rater") == ()
+    assert sheets_of("id", "summary", "clear", names="Anna Weber,week 2") == ()
+    assert (
+        rater_sheets(
+            book({"Anna Weber": [["id", "clear"], ["1", 4]], "Ben Cole": [["id", "clear"], ["1", 5]]})
+        )
+        == ()
+    )
+    assert rater_sheets(book({"Anna Weber": SCORED})) == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        ({"width": 10_000}, None),
+        ({"width": 10_001}, "the sheet has more than 10,000 columns"),
+        ({"failure": "sheet", "sheets": ["May", "June"]}, "no sheet named 'July'\n  -> name one of its sheets: May, June"),
+        ({"failure": "password"}, "the workbook has a password"),
+        ({"failure": "broken"}, "the workbook cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_the_reading_process_says_of_a_workbook_is_told(
+    header: dict[str, Any], problem: str | None
+) -> None:
+    if problem is None:
+        workbook._check_opened(Path("b.xlsx"), "July", header)
+    else:
+        with pytest.raises(VenireError, match=problem):
+            workbook._check_opened(Path("b.xlsx"), "July", header)
+
+
+def test_rows_end_where_the_process_did_or_in_an_error_where_it_was_stopped() -> None:
+    def rows(status: int) -> list[Any]:
+        process: Any = SimpleNamespace(wait=lambda: status)
+        return list(workbook._rows(Path("b.xlsx"), iter([["a", ""], ["", ""], ["", 0]]), process))
+
+    assert rows(0) == [(1, ["a", None]), (3, [None, 0])]
+    with pytest.raises(VenireError, match="more memory or time to read"):
+        rows(-9)
