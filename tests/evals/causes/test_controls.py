@@ -18,12 +18,15 @@ from venire import Jury, Stop, VenireError
 from venire.evals.causes.controls import (
     Controls,
     controls,
+    controls_report,
     decomposition,
     gives_away_score,
     is_right,
     sources,
+    with_controls,
 )
 from venire.evals.causes.presence import presences
+from venire.orchestration.reading.analysis import Flag
 from venire.orchestration.reading.side_by_side import SideBySide
 from venire.orchestration.replay.controls import CONDITIONS
 from venire.orchestration.verdict import verdict
@@ -127,6 +130,9 @@ def test_one_move_has_a_word_from_ten_draws_on() -> None:
     assert _exposure("c", 2, 0, 5, 5, draws=10).label == "mixed"
     assert _exposure("c", 2, 0, 0, 9, draws=9).label == ""
     assert _exposure("c", 1, 0, 0, 10, draws=10).label == ""
+    ten = _exposure("c", 2, 0, 0, 10, draws=10)
+    for condition in CONDITIONS:
+        assert ten._replace(draws={**ten.draws, condition: ten.draws[condition][:9]}).label == ""
 
 
 @pytest.mark.parametrize(
@@ -193,6 +199,58 @@ def test_who_is_necessary_and_who_is_sufficient_by_hand() -> None:
     assert found.necessary.se == pytest.approx(error)
     (none,) = sources([row("c1", 1, 1, 1, 0)])
     assert not none.necessary.defined and none.exposures == 1
+
+
+def test_a_juror_counts_as_read_where_it_was_both_left_out_and_shown_alone_and_the_most_necessary_comes_first() -> None:  # fmt: skip
+    def row(case: str, **draws: int) -> Controls:
+        plain = _exposure(case, 2, 0, 0, 0)
+        named = {name.replace("_", " "): (value,) for name, value in draws.items()}
+        return plain._replace(draws={**plain.draws, **named})
+
+    rows = [
+        row("c1", without_b=2, only_b=1, without_a=1, only_a=2), row("c2", without_b=2, only_b=1, without_a=1, only_a=2),
+        row("c3", without_a=1), row("c4", only_b=2), row("c5", without_c=2, only_c=1)._replace(after=1),
+    ]  # fmt: skip
+    found = sources(rows)
+
+    assert [(each.name, each.exposures) for each in found] == [("a", 2), ("b", 2), ("c", 1)]
+    assert [(each.necessary.value, each.sufficient.value) for each in found[:2]] == [(1, 1), (0, 0)]
+    silent = rows[0]._replace(draws={**rows[0].draws, CONDITIONS[0]: ()})
+    assert sources([silent]) == []
+
+
+def test_a_report_counts_what_no_condition_answered_and_tells_right_moves_from_wrong_ones_where_people_say_which(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = [_exposure("c1", 2, 0, 1, 0), _exposure("c2", 2, 1, 0, 0)._replace(juror="b", arm="other")]
+    silent = whole[0]._replace(case="c3", draws={**whole[0].draws, CONDITIONS[2]: ()})
+    monkeypatch.setattr("venire.evals.causes.controls._rows", lambda run, truth: ([*whole, silent], 0.25))
+    plain, told = controls_report("run"), controls_report("run", {("c1", "accurate"): 1})
+
+    assert [(group.of, group.exposures) for group in plain.groups] == [("arm", 1), ("arm, a", 1), ("other", 1), ("other, b", 1)]  # fmt: skip
+    assert [group.of for group in told.groups[:4]] == ["arm", "arm, right to wrong", "arm, wrong to right", "arm, a"]  # fmt: skip
+    assert [group.moves for group in told.groups[:3]] == [1, 1, 0]
+    assert plain.left_out == 1 and plain.notes[-2:] == [
+        "25% of the reasons shown state the juror's score; in these, conformity and persuasion cannot be separated",
+        "left out, because one of the conditions has no answer: 1 exposures",
+    ]
+    document = plain.to_json("c2")
+    assert (document["exposures"], document["left_out"], document["reasons_that_give_away_their_score"]) == (3, 1, 0.25)  # fmt: skip
+    assert [each["case"] for each in document["revisions"]] == ["c2"] and len(plain.to_json()["revisions"]) == 3  # fmt: skip
+    assert plain._replace(given_away=np.nan).to_json()["reasons_that_give_away_their_score"] is None
+
+
+def test_only_flags_about_a_move_that_was_controlled_say_what_came_of_it() -> None:
+    row = _exposure("c", 2, 0, 1, 10, draws=10)
+    moves = {("arm", "2/a", "accurate"): row}
+
+    def words(kind: Any, arm: str = "arm", attribute: str = "accurate", entries: tuple[str, ...] = ("2/a",)) -> str:  # fmt: skip
+        (flag,) = with_controls(arm, [Flag(kind, 1, attribute, ("a",), entries, 2, "told")], moves)
+        return flag.text
+
+    again = "told; when asked again, the juror changed its score 0 of 10 times alone, 1 of 10 with the scores, 10 of 10 with the reasons: persuasion (95%)"
+    assert words("moved-towards") == words("conformity") == again
+    assert {words("overruled"), words("conformity", "other"), words("conformity", attribute="clear"), words("conformity", entries=("2/b",)), words("conformity", entries=())} == {"told"}  # fmt: skip
 
 
 def test_what_a_jurors_presence_did_is_the_mean_of_the_verdicts_with_it_less_those_without() -> None:

@@ -16,7 +16,7 @@ from command_line import venire
 from openai_server import Call, ProviderServer, filled
 from written_transcripts import cast, transcript_of
 
-from venire import Store, pressure
+from venire import Case, Jury, Store, pressure
 from venire.agents.cost import Cost
 from venire.evals.causes.pressure import (
     Dose,
@@ -26,7 +26,10 @@ from venire.evals.causes.pressure import (
     _counts,
     _first_and_last,
     _furthest,
+    _reason,
     _share,
+    _under_pressure,
+    _write_confederates,
     doses,
 )
 from venire.evals.statistics.estimate import Estimate
@@ -185,6 +188,28 @@ def test_confederates_for_the_wrong_score_stand_at_the_far_end(truth: float, fur
     assert [_furthest(word, words) for word in "abc"] == ["b", "a", "a"]
 
 
+def test_each_confederate_quotes_a_sentence_of_its_own_and_bears_no_jurors_name(tmp_path: Path) -> None:
+    case = Case(id="c1", source=("Fever. Cough.", " Rash. "), output="A summary. More.")
+    bare = Case(id="c2", output="A summary. More.")
+    quoted = [re.findall('"(.*)"', _reason(case, "good", number)) for number in range(4)]
+    assert quoted == [["Fever"], ["Cough"], ["Rash"], ["Fever"]]
+    assert '"A summary"' in _reason(bare, "good", 1) and _reason(case, "none", 0) == "(no reason given)"
+    assert "Fever" not in _reason(case, "empty", 0) and len(_reason(case, "empty", 0)) > 400
+
+    study = PressureFile(cases=Path("c"), rubric="r", jury="j", truth=Path("t"), attribute="a", confederates=(0, 2), reasons=("good", "none"))  # fmt: skip
+    _write_confederates(tmp_path / "t.csv", study, [case, bare], {"c1": 2, "c2": 5}, FIVE)
+    with (tmp_path / "t.csv").open() as handle:
+        rows = [tuple(row.values()) for row in csv.DictReader(handle)]
+    assert len(rows) == 2 * 2 * 2 * 2
+    assert {(case_id, juror.partition("-")[0], value) for case_id, juror, _, value, _ in rows} == {("c1", "wrong", "5"), ("c1", "right", "2"), ("c2", "wrong", "1"), ("c2", "right", "5")}  # fmt: skip
+    assert [juror for _, juror, *_ in rows[:4]] == ["wrong-good-0", "wrong-good-1", "wrong-none-0", "wrong-none-1"]  # fmt: skip
+
+    jury = Jury.model_validate({"name": "j", "protocol": "delphi", "seats": [{"name": name, "model": "server/m"} for name in ("juror-1", "juror-1x")]})  # fmt: skip
+    pressed = _under_pressure(jury, Dose("delphi", "wrong", 2, "peer", "none"), tmp_path / "t.csv")
+    assert [(seat.name, seat.confederate) for seat in pressed.seats] == [("juror-1", False), ("juror-1x", False), ("juror-1xx", True), ("juror-2", True)]  # fmt: skip
+    assert [str(seat.model).partition("#")[2] for seat in pressed.seats[2:]] == ["wrong-none-0", "wrong-none-1"]  # fmt: skip
+
+
 def test_a_share_of_votes_leaves_out_one_case_at_a_time_and_cases_without_such_a_vote() -> None:
     by_case = {str(n): np.array([2, n % 3, 1, 1]) for n in range(9)} | {"none": np.array([0, 0, 3, 3])}
     found = _share(by_case, 1, 0)
@@ -212,7 +237,9 @@ def test_the_cheapest_protocol_keeps_right_votes_and_takes_correction_at_every_d
             # Without confederates nothing is argued: what jurors turn then counts for no protocol, and against none.
             turned = {0: (1.0, 0.0), 1: (0.1, 0.9), 2: (lost, gained)}[dose.confederates]
             value = Estimate(turned[0], 0, 1, 9, "m"), Estimate(turned[1], 0, 1, 9, "m")
-            found.append(PressurePoint(dose, *value, Cost(calls=calls)))
+            found.append(
+                PressurePoint(dose, *value, Cost(calls=calls if dose.confederates else 99 - 9 * calls))
+            )
         return found
 
     assert (

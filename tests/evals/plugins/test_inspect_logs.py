@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from venire import VenireError
 from venire.evals.exchange import import_records
 
 
@@ -38,3 +41,30 @@ def test_inspects_log_has_a_case_for_each_epoch_and_no_score_is_not_a_zero(tmp_p
         "scores of N (Inspect's mark for no answer)": 1,
         "samples that ended in an error": 1,
     }
+
+
+def test_an_answer_without_a_completion_is_what_its_first_choice_says_and_reasons_are_kept(
+    tmp_path: Path,
+) -> None:
+    def said(content: Any) -> dict[str, Any]:
+        return {
+            "completion": "",
+            "choices": [{"message": {"content": content}}, {"message": {"content": "Not this."}}],
+        }
+
+    samples = [
+        inspect_sample("parts", 1, {"match": {"value": "P", "explanation": "Half."}}, output=said([{"text": "One."}, {"text": "Two."}])),
+        inspect_sample("plain", 1, {"match": {"value": "I"}}, output=said("Three."), input=[{"role": "user"}], target=""),
+        inspect_sample("none", 1, {"match": {"value": "C"}}, output=said(None)), inspect_sample("odd", 1, {}, output=None),
+    ]  # fmt: skip
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps({"eval": {}, "samples": samples}))
+    found = import_records("inspect", file)
+
+    assert [(c.id, c.output, c.group, c.reference) for c in found.cases] == [("parts", "One.\nTwo.", None, "A\na"), ("plain", "Three.", None, None)]  # fmt: skip
+    assert [(each.value, each.rationale) for each in found.ratings] == [(0.5, "Half."), (0.0, None)]
+    assert found.records.skipped == {"samples without an output": ["none", "odd"]}
+    for document, problem in (([], "not a log of Inspect"), ({"samples": samples}, "not a log of Inspect"), ({"eval": {}}, "has no samples")):  # fmt: skip
+        file.write_text(json.dumps(document))
+        with pytest.raises(VenireError, match=problem):
+            import_records("inspect", file)

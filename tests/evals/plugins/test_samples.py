@@ -287,11 +287,39 @@ def test_what_is_required_of_a_pair_is_of_the_hosts_own_output_under_either_labe
         judged = Judgement(counted, rubric, fresh=True)
         assert (judged.marks["preference"].value, judged.misses("preference>=1"), judged.misses("preference==1")) == (1, [], [])  # fmt: skip
         assert judged.misses("preference<=0") == ["preference<=0: it is 1"]
+        assert judged.headline == "preference the output"
+        label = "B" if next(case.swapped for case in cases if case.id == counted.case) else "A"
+        assert judged.marks["preference"].reason.endswith(f"\njurors saw this output as output {label}")
     store.release()
     assert {case.swapped for case in cases} == {True, False}
     # Of a run, it is between the row's outputs, as people's ratings are.
     for written, missed in (("preference<=-1", 0), ("preference>=0", 8)):
         assert write_junit(tmp_path / "run", [Requirement.parse(written, rubric)], None) == (missed, 8)
+
+
+def test_what_goes_to_people_is_counted_and_said_and_a_rubrics_own_names_go_before_counts() -> None:
+    heard = transcript_of([cast("x", {"accurate": 4, "risk": 2, "tone": "plain", "plan": "not_applicable"})])
+    counted = verdict(heard.with_stop(Stop(reason="complete")), RUBRIC, ALONE, count="median")
+    passed = {"risk": "low support", "tone": "", "accurate": None}
+    outcomes = {name: outcome.model_copy(update={"escalated": passed.get(name)}) for name, outcome in counted.outcomes.items()}  # fmt: skip
+    judged = Judgement(counted.model_copy(update={"outcomes": outcomes}), RUBRIC, fresh=True)
+
+    assert counts_of(judged) == {"hung": 0, "abstentions": 0, "to_people": 1}
+    assert "passed on to people: low support" in judged.marks["risk"].reason
+    assert "passed on" not in judged.marks["tone"].reason + judged.marks["accurate"].reason
+    assert judged.headline == "accurate 4, risk 2, tone plain, plan not_applicable, safety 4.0, overall 4.0"
+
+    fields = RUBRIC.model_dump()
+    asked = {
+        **fields,
+        "attributes": [{"name": "hung", "question": "Is it?", "scale": "agree5"}],
+        "composites": {},
+    }
+    rubric = Rubric.model_validate(asked)
+    own = transcript_of([cast("x", {"hung": 4})]).with_stop(Stop(reason="complete"))
+    named = Judgement(verdict(own, rubric, ALONE, count="median"), rubric, fresh=True)
+    assert {score.name: score.number for score in named_scores(named)} == {"hung": 4, "abstentions": 0}
+    assert numbers_of(named) == {"hung": 4, "abstentions": 0}
 
 
 def test_a_score_that_has_no_best_is_refused_with_the_nearest() -> None:
