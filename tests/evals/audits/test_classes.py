@@ -35,9 +35,10 @@ def section(
     people: Mapping[str, object],
     scale: Scale = IMPACT,
     hung: tuple[str, ...] = (),
+    hung_on: str = "impact",
 ) -> Section:
     given = pd.concat([rows(name, values).dropna() for name, values in arms.items()])
-    silent = pd.DataFrame([(case, "jury", "impact") for case in hung], columns=["case", "rater", "attribute"])
+    silent = pd.DataFrame([(case, "jury", hung_on) for case in hung], columns=["case", "rater", "attribute"])
     found = classes_section(
         Evidence(
             arms=given,
@@ -180,3 +181,19 @@ def test_a_verdict_that_one_arm_left_hung_is_no_silence_of_another_that_never_he
     assert scores.loc[[("jury", "accuracy"), ("other", "accuracy")], "n"].tolist() == [3, 2]
     assert scores.loc[[("jury", "accuracy"), ("other", "accuracy")], "abstained"].tolist() == [1, 0]
     assert values(found)["other", "accuracy"] == 1.0 and values(found)["jury", "accuracy"] == pytest.approx(2 / 3)  # fmt: skip
+
+
+def test_a_verdict_that_is_hung_on_another_question_is_no_silence_on_this_one() -> None:
+    found = section({"jury": [0, 1, np.nan]}, {"Ana": [0, 1, 2]}, hung=("k2",), hung_on="clear")
+    scores = found.tables["scores"].set_index(["rater", "metric"])
+
+    assert scores.loc[("jury", "accuracy"), ["value", "n", "abstained"]].tolist() == [1.0, 2, 0]
+
+
+def test_the_best_constant_is_that_of_every_case_that_people_rated() -> None:
+    """The first arm answered two cases of no impact; of the eight others all are of the second kind."""
+    late = [np.nan] * 2 + [1] * 8
+    found = section({"jury": [0, 0] + [np.nan] * 8, "late": late}, {"Ana": [0, 0] + [1] * 8})
+
+    assert "The best constant answer is 'always 1'" in found.sentences[-1]
+    assert values(found)["jury", "over_constant"] == pytest.approx(1.2 - 0.3)

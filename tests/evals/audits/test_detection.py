@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_worlds import LIKERT, evidence, ratings
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 
 from venire import VenireError
-from venire.evals.audits.detection import OutsideLabel, detection_section, outside_label
+from venire.evals.audits.detection import OutsideLabel, _review_share, detection_section, outside_label
 from venire.evals.audits.rescoring import MEASURES, _win, against_panel, rescore_section
 from venire.evals.ratings.pooling import OVERALL
 from venire.evals.ratings.score_tables import lay_marks
@@ -59,6 +59,39 @@ def test_wrong_cases_are_looked_for_from_the_lowest_mean_of_their_outputs() -> N
     assert every.loc["wrong", "mean"] == pytest.approx(((1.0 + 0.5) / 2 + (0.25 + 0.5) / 2) / 2)
     none = detection_section(marks, OutsideLabel(wrong * 0, pooled), Draws(0, 20))
     assert not none.tables and "0 of 5 labelled cases as wrong" in none.sentences[0]
+
+
+def test_a_case_that_is_drawn_twice_is_reviewed_twice() -> None:
+    """Three cases in the order of their keys; the second and third are wrong."""
+    values = np.array([[3.0, 0.0], [2.0, 1.0], [1.0, 1.0]])
+    weights = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [0.0, 1.0, 3.0], [2.0, 0.0, 0.0]])
+
+    assert _review_share(values, 0.5)(weights).tolist() == pytest.approx([2 / 3, (2 / 3 + 1) / 2, 0.5, NAN], nan_ok=True)  # fmt: skip
+
+
+def test_cases_of_one_group_are_left_out_together_when_outputs_are_pooled() -> None:
+    """Two outputs of each of twenty cases, of which two are of one group: ten areas, each without a group."""
+    rng = np.random.default_rng(3)
+    scores, wrong = rng.integers(1, 6, 40).astype(float), (np.arange(20) % 3 == 0).astype(float)
+    world = evidence({"safe": LIKERT}, arms=[ratings("jury", scores)], groups=[f"g{n // 4}" for n in range(40)])  # fmt: skip
+    names = [f"c{n}" for n in range(40)]
+    label = OutsideLabel(pd.Series(np.repeat(wrong, 2), names), pd.Series([f"w{n // 2}" for n in range(40)], names))  # fmt: skip
+    (found,) = detection_section(lay_marks(world), label, Draws(0, 20)).tables["areas"].to_dict("records")
+
+    means, group = scores.reshape(20, 2).mean(axis=1), np.arange(20) // 2
+
+    def area(kept: np.ndarray) -> float:
+        """By pairs: a wrong case before another, half for a tie and for itself."""
+        own, low = means[kept], means[kept][wrong[kept] == 1][:, None]
+        return float(((low < own) + 0.5 * (low == own)).mean())
+
+    gaps = np.array([area(group != number) for number in range(10)])
+    gaps -= gaps.mean()
+    error = np.sqrt(9 / 10 * (gaps**2).sum())
+    kurtosis = 10 * (gaps**4).sum() / (gaps**2).sum() ** 2
+    freedom = max(1, 2 / (2 / 9 + max(kurtosis - 3, 0) / 10))
+    assert (found["n"], found["wrong"]) == (20, 7) and found["area"] == pytest.approx(area(group >= 0))
+    assert found["p"] == pytest.approx(2 * t.sf(abs(found["area"] - 0.5) / error, freedom))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from venire.evals import compare
 from venire.evals.audits.pair_bias import (
     Bias,
     Circles,
+    biases,
     circles,
     pair_reports,
     pair_section,
@@ -382,6 +383,23 @@ def test_what_leans_on_place_or_label_is_said_of_all_seats_and_of_the_verdict_wh
     biases = list(pair_section(report).tables.values())[2].set_index("who")
     assert biases["contradictions"].tolist() == ["", 3, ""] and biases.loc["verdict", "shown first"] == "-"
     assert biases.loc["s", "shown first":"longer"].tolist() == ["1.10 [0.50, 1.70], p 0.010", "1.10 [0.50, 1.70], p 0.010", "0.60 [0.50, 1.70], p 0.500"]  # fmt: skip
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_where_one_label_is_always_shown_first_neither_place_nor_label_is_told(side: int) -> None:
+    rows = [
+        {"arm": "j", "attribute": "x", "who": "s", "stage": "final", "case": f"c{n}", "cluster": f"c{n}", "question": "", "a": "pq"[n % 2], "b": "qp"[n % 2], "outcome": 1 - 2 * (n % 3 == 0), "shown": side, "length": 0.0, "same": False, "contradicts": n == 2}
+        for n in range(12)
+    ]  # fmt: skip
+    (found,) = biases(pd.DataFrame(rows))
+
+    assert "not identifiable" in found.position.note and not found.position.defined and not found.label.defined  # fmt: skip
+    assert not found.length.defined and found.contradictions == 1
+    swapped = [{**row, "shown": -side} if number % 4 > 1 else row for number, row in enumerate(rows)]
+    (told,) = biases(pd.DataFrame(swapped))
+    assert told.position.defined and told.label.defined
+    (hidden,) = biases(pd.DataFrame(rows).assign(shown=0))
+    assert "different orders" in hidden.position.note and hidden.label.defined
 
 
 def test_arms_whose_every_comparison_is_hung_are_said_to_be(tmp_path: Path) -> None:

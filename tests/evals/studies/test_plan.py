@@ -99,7 +99,7 @@ def test_limits_that_cannot_matter_make_no_further_arms(tmp_path: Path) -> None:
     ("way", "limits", "kept"),
     [
         ("delphi", {"max_rounds": [3], "max_stalls": [1, 2, 3]}, ["s1", "s2"]),
-        ("delphi", {"max_rounds": [2], "max_turns": [5, 9, 12]}, ["t5", "t9"]),
+        ("delphi", {"max_rounds": [2], "max_turns": [5, 8, 9, 12]}, ["t5", "t8", "t9"]),
         ("delphi", {"max_rounds": [3], "max_stalls": [1], "max_replans": [0, 1]}, [""]),
         ("orchestrated", {"max_rounds": [4], "max_stalls": [1], "max_replans": [0, 1, 2, 3]}, ["p0", "p1", "p2"]),
         ("orchestrated", {"max_rounds": [1], "max_stalls": [0, 1], "max_replans": [0, 1]}, [""]),

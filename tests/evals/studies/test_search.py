@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,20 @@ from study_files import CASES, TRUTH, report_on, run_quietly, server_models, ste
 
 from venire import Store, load_cases
 from venire.evals.comparison.objectives import OBJECTIVES, AnswerScale
-from venire.evals.studies.grid import Axes, SearchSpace
+from venire.evals.studies.arms import StudyArm
+from venire.evals.studies.grid import (
+    Axes,
+    SearchSpace,
+    _shots_label,
+    grid_arms,
+    limits_label,
+    limits_of_use,
+)
 from venire.evals.studies.plan import plan_study
 from venire.evals.studies.search import Score, arm_scores, beaten_by, pareto_front
 from venire.evals.studies.study_record import recorded_trials
 from venire.evals.studies.study_run import StudyRun
+from venire.personas.persona import load_persona
 from venire.rubrics.errors import MissingExtra
 from venire.rubrics.scale import Scale
 
@@ -243,6 +253,69 @@ def test_one_seat_is_a_single_judge_and_the_largest_has_every_seat_that_may_be(t
     assert {seat.model for seat in largest.seats} == {"server/a", "server/b"}
     presided = space(tmp_path, orchestrators=(B,)).compose("two", lambda what, among: among[min(1, len(among) - 1)])  # fmt: skip
     assert presided.jury.orchestrator.model == "server/b"
+
+
+def test_an_arm_of_a_grid_asks_as_its_own_axes_say_and_seats_judge_alone_once_on_each_model(
+    tmp_path: Path,
+) -> None:
+    """Two personas, on a model alone and on two dealt in turn; a panel has no chair, and only a panel repeats its seats."""
+    seated = tuple(map(load_persona, ("skeptic", "plain-judge")))
+    own = {**A, "params": {"penalty": 1, "further": 3}}
+    axes = Axes(
+        groups={"two": seated}, models={"a": (own,), "both": (own, B)}, protocols=("panel", "orchestrated"), limits=({},),
+        counts=(None,), tolerances=(0.0, 0.5), quorums=(1, 2), calibrations=("none", "linear"), orchestrators=(None, B), singles=True,
+        repeats=(1, 2), temperatures=(None, 0.5), params=({}, {"penalty": 0.5}),
+    )  # fmt: skip
+    written: Any = SimpleNamespace(path=tmp_path / "study.yaml", line=lambda *keys: 3)
+    found = list(grid_arms(axes, written))
+    assert all(isinstance(arm, StudyArm) for arm in found)
+    arms = {arm.name: arm for arm in found if isinstance(arm, StudyArm)}
+
+    # Models, tolerances, quorums, calibrations, temperatures and parameters; then repeats, and chairs who preside.
+    shared = 2 * 2 * 2 * 2 * 2 * 2
+    singles = [name for name in arms if name.startswith("single")]
+    assert len(found) == len(arms) == shared * 2 + shared * (1 + 2) * 2 + len(singles)
+    assert singles == [f"single-{who}-{how}" for who in ("skeptic-a", "plain-judge-a", "plain-judge-both-2") for how in ("none", "linear")]  # fmt: skip
+    assert [arms[f"single-{who}-none"].jury.seats[0].model for who in ("skeptic-a", "plain-judge-both-2")] == ["server/a", "server/b"]  # fmt: skip
+
+    panel = arms["two-both-panel-tol0_5-q2-linear-x2-t0_5-params2"]
+    assert (panel.calibration, panel.hearings) == ("linear", 1)
+    assert (panel.jury.tolerance, panel.jury.quorum, panel.jury.repeats) == (0.5, 2, 2)
+    assert [(seat.model, seat.temperature, seat.params) for seat in panel.jury.seats] == [("server/a", 0.5, {"penalty": 0.5, "further": 3}), ("server/b", 0.5, {"penalty": 0.5})]  # fmt: skip
+    first, again = (arms[f"two-a-orchestrated-tol0-q1-none-chair1-x2-tnone-params1{more}"] for more in ("", "-r2"))  # fmt: skip
+    assert (first.hearings, first.jury.repeats, first.jury.hearing, again.jury.hearing) == (2, 1, 1, 2)
+    assert (first.jury.orchestrator.model, first.jury.orchestrator.params) == ("server/a", own["params"])
+    assert first.jury.seats[0].temperature is None and first.jury.seats[0].params == own["params"]
+    warm = arms["two-both-orchestrated-tol0-q1-none-chair1-x1-t0_5-params2"].jury
+    assert (warm.orchestrator.temperature, warm.orchestrator.params["penalty"]) == (0.5, 0.5)
+    chaired = arms["two-a-orchestrated-tol0-q1-none-chair2-x1-t0_5-params1"].jury
+    assert (chaired.orchestrator.model, chaired.orchestrator.temperature) == ("server/b", None)
+
+    alone = replace(axes, protocols=("single",), singles=False, repeats=(1,))
+    refused = list(grid_arms(alone, written))
+    assert len(refused) == shared and all("the protocol single has one seat, but 'two' has 2" in str(each) for each in refused)  # fmt: skip
+
+
+def test_examples_and_limits_are_named_in_short_and_limits_that_others_always_come_before_are_one() -> None:
+    assert [_shots_label(examples, 1) for examples in (None, {"k": 3, "n": 9}, {"n": 2}, {"ids": ["a", "b"]})] == ["zero-shot", "3-shot-1", "2-shot-1", "2-shot-1"]  # fmt: skip
+    limits = [{"max_rounds": 2, "max_usd": 0.5}, {"max_rounds": 2, "max_usd": None}]
+    assert [limits_label(each, limits) for each in limits] == ["usd0_5", "usdnone"]
+
+    def kept(way: str, *tried: dict[str, int | None], seats: int = 3) -> list[Any]:
+        return limits_of_use(tried, way, seats)
+
+    # Three seats, two rounds and a challenge are nine turns at the most.
+    turns: list[dict[str, int | None]] = [{"max_rounds": 2, "max_turns": n} for n in (8, 9, 10)]
+    assert kept("delphi", *turns) == turns[:2] and kept("delphi", *turns, seats=2) == turns[:1]
+    stalls: list[dict[str, int | None]] = [{"max_rounds": 4, "max_stalls": n} for n in (0, 2, 3, 4)]
+    assert kept("orchestrated", *stalls) == stalls[:3]
+    plans: list[dict[str, int | None]] = [{"max_rounds": 6, "max_stalls": 2, "max_replans": n} for n in (0, 1, 2, 3)]  # fmt: skip
+    assert kept("orchestrated", *plans) == plans[:3], (
+        "four rounds of two stalls each are left for two new plans"
+    )
+    none: list[dict[str, int | None]] = [{"max_rounds": 6, "max_stalls": 0, "max_replans": n} for n in (0, 1)]
+    assert kept("orchestrated", *none) == [{"max_rounds": 6, "max_stalls": 0}]
+    assert kept("panel", {"max_rounds": 2}, {"max_rounds": 3, "max_stalls": 1}) == [{}]
 
 
 def test_by_an_objective_an_arm_has_its_value_and_jackknife_pseudo_values_of_whole_groups() -> None:
