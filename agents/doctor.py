@@ -58,7 +58,7 @@ def diagnose() -> dict[str, Any]:
         "packages": {name: _version(name) for name in ("venire", *_PACKAGES)},
         "weights": weights,
         "adapter": _shipped_adapter(),
-        "keys": {name: bool(os.environ.get(name)) for name in _KEYS},
+        "keys": {name: bool(os.environ.get(name, "").strip()) for name in _KEYS},
     }
 
 

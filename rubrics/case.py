@@ -164,7 +164,14 @@ class Case(BaseModel):
         if not isinstance(metadata, dict):
             extra["metadata"], metadata = metadata, {}
         if pair:
-            sides = [(row.get(f"output_{side}") or "", row.get(f"system_{side}") or None) for side in "ab"]
+            sides = [
+                # A number may be an output, or the name of a system: 0 is one.
+                (
+                    "" if row.get(f"output_{side}") is None else row[f"output_{side}"],
+                    None if row.get(f"system_{side}") in (None, "") else row[f"system_{side}"],
+                )
+                for side in "ab"
+            ]
             fields["swapped"] = is_swapped(str(row.get("id")))
             (fields["output"], fields["system"]), (fields["output_b"], fields["system_b"]) = (
                 reversed(sides) if fields["swapped"] else sides

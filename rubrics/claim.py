@@ -98,7 +98,8 @@ def _load_claims(path: Path, written: int) -> Mapping[str, tuple[Claim, ...]]:
         case, text = _word(row, "case", at), _word(row, "text", at)
         claims = claims_by_case.setdefault(case, {})
         of = str(row.get("of") or "output")
-        name = str(row.get("id") or f"{'c' if of == 'output' else of[:1]}{len(claims) + 1}")
+        given = row.get("id")
+        name = f"{'c' if of == 'output' else of[:1]}{len(claims) + 1}" if given in (None, "") else str(given)
         if name in claims:
             raise InvalidFile(
                 f"{at}: case {case!r} has two claims with the id {name!r}",

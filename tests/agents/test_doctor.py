@@ -29,11 +29,13 @@ def test_a_key_is_set_where_its_variable_holds_something_and_its_value_is_not_sh
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("GROQ_API_KEY", "")
+    monkeypatch.setenv("GEMINI_API_KEY", " \n")
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
 
     keys = doctor.diagnose()["keys"]
 
     assert (keys["OPENAI_API_KEY"], keys["GROQ_API_KEY"], keys["MISTRAL_API_KEY"]) == (True, False, False)
+    assert not keys["GEMINI_API_KEY"], "what is blank is no key to any client"
     assert [line(f"{name}_API_KEY") for name in ("OPENAI", "GROQ", "MISTRAL")] == [
         "set",
         "not set",

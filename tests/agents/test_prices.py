@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,33 @@ def test_receipts_add_up_one_after_the_other_or_side_by_side_and_unknown_stays_u
     assert (total.usage, total.seconds, total.estimated) == (Usage(21, 15, 9), 6.0, 3)
     assert Cost.of(reply) + Cost.of(Reply("y", Usage(3, 4, 2))) == Cost(2, Usage(4, 6, 3), 1, 0.5, 4.0, 1)
     assert math.isnan(total.amount("usd")) and (total.amount("tokens"), total.amount("calls")) == (36, 4)
+
+
+def test_a_cost_is_told_as_far_as_it_is_known() -> None:
+    usage = Usage(10, 5, 4)
+    known, partly, unknown = Cost(2, usage, 2, 1.5, 3.0), Cost(3, usage, 1, 0.0, 3.0, 1), Cost(1, usage)
+
+    assert (known.price, known.amount("usd"), known.usd) == ("$1.5000", 1.5, 1.5)
+    assert partly.price == "price partly unknown, $0.0000 known" and partly.usd is None
+    assert unknown.price == "price unknown" and Cost().price == "$0.0000"
+    assert Cost.of(Reply("x", usage, usd=0.0)).priced == 1
+    assert partly.to_json() == {
+        "calls": 3,
+        "tokens": {"prompt": 10, "completion": 5, "cached": 4},
+        "estimated_calls": 1,
+        "usd": None,
+        "seconds": 3.0,
+    }
+    assert (
+        Cost.total([Receipt(calls=("a", "b"), estimated=2), Receipt(calls=("c",), estimated=1)]).estimated
+        == 3
+    )
+    named = [Reply("x", version=version) for version in ("v", "", "v", "w")]
+    assert reduce(lambda spent, reply: spent.plus("k", reply), named, Receipt()).versions == ("v", "w")
+    missing = Receipt().plus("k", Reply("x", usage, usd=0.5, estimated="missing"))
+    assert (missing.estimated, missing.implausible) == (1, 0)
+    assert Price(prompt=2, completion=4, cached=1).in_batches == Price(prompt=1, completion=2, cached=0.5)
+    assert Price(prompt=2, completion=4).in_batches.cached is None
 
 
 def test_a_free_model_is_free_but_uncounted_tokens_are_not() -> None:

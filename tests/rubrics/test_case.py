@@ -371,3 +371,13 @@ def test_a_pair_has_all_that_its_outputs_were_made_from_and_comes_back_from_a_re
     for case in made:
         assert {name: getattr(case, name) for name in shared} == shared
         assert Case.model_validate(case.model_dump(mode="json")) == case == Case.from_row(case.as_row())
+
+
+def test_zero_is_an_output_the_name_of_a_system_and_the_id_of_a_claim(tmp_path: Path) -> None:
+    (case,) = load_cases([{"id": 0, "output_a": 0, "output_b": 1, "system_a": 0, "system_b": ""}])
+    (tmp_path / "claims.jsonl").write_text(
+        "".join(json.dumps({"case": 0, "id": number, "text": "It rains."}) + "\n" for number in (0, "", 1))
+    )
+
+    assert dict(zip(case.sides, (case.output, case.output_b), strict=True)) == {"0": "0", "output_b": "1"}
+    assert [claim.id for claim in load_claims(tmp_path / "claims.jsonl")["0"]] == ["0", "c2", "1"]
