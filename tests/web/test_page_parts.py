@@ -16,14 +16,18 @@ import pytest
 from planted_run import RUBRIC
 from written_transcripts import cast, transcript_of
 
-from venire.agents.cost import Cost
+from venire.agents.cost import Cost, Receipt
 from venire.evals.report.drawing import text_width
+from venire.orchestration.counting.claims import ClaimOutcome
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
+from venire.orchestration.reading.analysis.movement import paths
 from venire.orchestration.reading.scores import ScoreSummary
 from venire.orchestration.reading.side_by_side import SideBySide
 from venire.orchestration.verdict import Dissent, Outcome
 from venire.rubrics import Case, Rubric, load_rubric
+from venire.rubrics.ballot import Quote
+from venire.rubrics.claim import Check, Claim
 from venire.rubrics.ratings import Rating
 from venire.web import deliberation_reader, folder, index_writer, summaries
 from venire.web.charts import (
@@ -48,15 +52,23 @@ from venire.web.index_writer import (
     write_flag_batch,
     write_score_batch,
 )
-from venire.web.lanes import Lanes
+from venire.web.lanes import Lanes, vote_id
 from venire.web.pages import reports
-from venire.web.pages.cases import _score, column_head, pager
+from venire.web.pages.cases import FilterValues, _score, cases_view, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words, comparison_view
+from venire.web.pages.deliberation import _flags, _told_words, arm_choice, copy_buttons, side_by_side
 from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
 from venire.web.pages.reports import board_view, scenario_view
-from venire.web.pages.texts import Citation, locate, mark_quotes, marked_texts
-from venire.web.pages.votes import _decision, _speech, how, verdict_words
+from venire.web.pages.texts import (
+    Citation,
+    claim_citations,
+    claims_section,
+    locate,
+    mark_quotes,
+    marked_texts,
+)
+from venire.web.pages.votes import Revisions, _decision, _speech, how, verdict_words
 from venire.web.pages.votes import _kinds as kinds_of
 from venire.web.people import Difference, KeptDifferences, People
 from venire.web.reports import ReportReader
@@ -894,3 +906,157 @@ def test_of_a_replay_what_differed_first_stands_first_though_its_verdict_is_the_
     rows = re.findall(r'<tr( class="differs")?>(.*?)</tr>', page.partition("By round and seat")[2], re.S)[1:]
     assert [bool(differs) for differs, _ in rows] == [row.differs for row in pair.rows()]
     assert sum("4 (other words)" in row for _, row in rows) == 1
+
+
+def test_a_list_says_which_rows_it_shows_and_what_of_the_run_it_does_not_cover_yet() -> None:
+    read = Reach(60, 60, 60, "")
+    rows = [row(case=f"c{n}", number=n, flag_count=0) for n in range(10)]
+
+    def page(search: CaseSearch, shown: list[Row], total: int, reach: Reach = read, **offered: Any) -> str:
+        arms: list[Any] = [SimpleNamespace(name=name, rubric=load_rubric(rubric)) for name, rubric in (("arm", "clinical-note"), ("pairs", "preference"))]  # fmt: skip
+        return str(cases_view(search, arms, shown, total, FilterValues(**offered), reach))
+
+    assert "51 to 60 of 60" in plain(page(CaseSearch(page=2), rows, 60))
+    assert "none of the 60 cases is on this page" in plain(page(CaseSearch(page=9), [], 60))
+    assert ">none<" in page(CaseSearch(), [], 0) and "No case matches" in page(CaseSearch(), [], 0)
+    told = plain(page(CaseSearch(), rows, 60, Reach(40, 30, 60, "")))
+    assert "40 of 60 deliberations have been read so far" in told and "reasons of" not in told
+    assert "flags and reasons of 30 of 60 deliberations" in plain(page(CaseSearch(), rows, 60, Reach(60, 30, 60, "")))  # fmt: skip
+    assert 'id="unread"' not in page(CaseSearch(), rows, 60)
+    whole = page(CaseSearch(arm="pairs", flag="hung", sort="score.accurate"), rows, 60, systems=["m&n"])
+    assert re.findall(r'<option value="([^"]*)" selected', whole) == ["pairs", "hung", "score.accurate"]  # fmt: skip
+    # A filter asks for the value as it is kept, and shows it as it is read.
+    assert {("-1", "A"), ("0", "tie"), ("1", "B"), ("hung", "hung")} <= set(re.findall(r'<option value="([^"]*)">([^<]*)', whole))  # fmt: skip
+    assert "m&amp;n" in whole and "all systems" not in page(CaseSearch(), rows, 60)
+
+
+def test_a_row_says_why_to_look_at_it_and_a_preference_is_a_side_only_where_outputs_were_compared() -> None:
+    arms: list[Any] = [SimpleNamespace(name=name, rubric=load_rubric("preference") if compares else RUBRIC) for name, compares in (("pairs", True), ("notes", False))]  # fmt: skip
+    outcomes = {"preference": ("reached", -1, "mean"), "accurate": ("reached", 1, "mean")}
+    flags = [("hung", 3, "x", "Nobody voted."), ("overruled", 2, "y", "Two were.")]
+    rows = [
+        row(arm="pairs", outcomes=outcomes, flag_count=None, spread=2.5, tokens=1234),
+        row(arm="notes", case="c2", outcomes=outcomes, flag_count=2, flags=flags, cause="too few"),
+        row(arm="notes", case="c3", flag_count=0),
+    ]
+    page = str(
+        cases_view(CaseSearch(sort="tokens", page=3), arms, rows, 3, FilterValues(), Reach(3, 3, 3, ""))
+    )
+    told = [plain(part) for part in page.partition("<tbody>")[2].split('<tr class="row">')[1:]]
+
+    assert [re.search(r"(?:pairs|notes) (\S+) ", each).group(1) for each in told[:2]] == ["A", "-1"]  # type: ignore[union-attr]
+    assert "1,234 flags not read yet" in told[0] and "2.5" in told[0]
+    assert "hung too few" in told[1] and told[1].index("no verdict") < told[1].index("x Nobody voted.")
+    assert "Two were." not in told[1] and "not read" not in told[1] + told[2] and "not asked" in told[2]
+    heads = re.findall(r'<th scope="col"[^>]*><a href="([^"]+)">', page)
+    assert not any("page=" in head for head in heads), "another order begins at its first page"
+    assert "./case?sort=tokens&amp;page=3&amp;id=c2&amp;in_arm=notes" in page
+
+
+def test_verdicts_of_all_arms_stand_beside_what_each_person_gave_and_their_middle() -> None:
+    one, rubric = judged("one", "ann", {"x": 4, "y": None})
+    two, _ = judged("two", "bob", {"x": 2})
+    people = {"x": {"cy": 1.0, "di": 4.0}, "y": {"di": "not_applicable"}, "tone": {"cy": 5.0}}
+
+    def cells(verdicts: list[Any], given: Any) -> list[list[str]]:
+        page = str(side_by_side(CaseSearch(), verdicts, rubric, given))
+        return [[plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", each)] for each in page.split("<tr")[1:]]  # fmt: skip
+
+    assert cells([one, two], people) == [
+        ["attribute", "one p", "two p", "people&#x27;s median", "cy", "di"],
+        ["x", "4", "2", "2.5", "1", "4"], ["y", "hung too few", "not asked", "–", "–", "n/a"], ["tone", "not asked", "not asked", "5", "5", "–"],
+    ]  # fmt: skip
+    assert cells([one], {"x": {"cy": 1.0}}) == [["attribute", "one p", "cy"], ["x", "4", "1"], ["y", "hung too few", "–"]]  # fmt: skip
+    assert cells([one, two], None)[0] == ["attribute", "one p", "two p"] and cells([one], {}) == cells([one], None) == []  # fmt: skip
+
+
+def test_minor_flags_are_folded_beside_weightier_ones_and_each_leads_to_what_it_is_about() -> None:
+    minor, heavy = (Flag("hung", weight, name, (), entries, 1, f"Of {name}.") for weight, name, entries in ((1, "x", ("2/a",)), (3, "y", ("3/orchestrator",))))  # type: ignore[arg-type]  # fmt: skip
+    whole = heavy._replace(attribute="", entries=())
+
+    page = str(_flags([minor, heavy, whole], "p-"))
+    assert plain(page.partition("<details>")[2]) == "1 minor flag no verdict x Of x."
+    assert re.findall(r'href="([^"]+)"', page) == ["#p-a-y", f"#{vote_id('2/a', 'x', 'p-')}"]
+    assert "no verdict the case Of y." in plain(page)
+    assert "minor flag" not in str(_flags([minor, minor], "")) and "Of x." in str(_flags([minor], ""))
+    assert "Nothing unusual" in str(_flags([], ""))
+
+
+def test_the_way_from_a_deliberation_leads_to_its_arms_and_its_words_are_copied_whole() -> None:
+    search, case = CaseSearch(q="z"), Case(id="c 1", output="It rained.")
+    page = str(arm_choice(search, "c 1", "two", ["one", "two", "three"]))
+    assert re.findall(r'aria-current="true"[^>]*>(\w+)', page) == ["two"]
+    assert "./compare?q=z&amp;id=c+1&amp;a=two&amp;b=one" in page and "compare side" not in str(arm_choice(search, "c", "one", ["one"]))  # fmt: skip
+    assert "./graph?q=z&amp;id=c+1&amp;in_arm=two" in page
+
+    verdict: Any = SimpleNamespace(case="c 1", arm="two")
+    copied = re.findall(r'data-copy="([^"]*)"', str(copy_buttons("my run", verdict, case)))
+    assert [unescape(each) for each in copied] == ["venire show 'my run' 'c 1' --arm two", case.model_dump_json(exclude_defaults=True)]  # fmt: skip
+    assert len(re.findall("data-copy=", str(copy_buttons("run", verdict, None)))) == 1
+
+    receipts = [Receipt(calls=("k1", "k2")), Receipt(calls=("k2", "k3"))]
+    spoken: Any = SimpleNamespace(transcript=transcript_of([cast(name, {"x": 1}, spent=each) for name, each in zip("ab", receipts, strict=True)]))  # fmt: skip
+    assert "--no-prompts" in _told_words(spoken, None)
+    assert "Open a line" in _told_words(spoken, dict.fromkeys(("k1", "k2", "k3")))  # type: ignore[arg-type]
+    assert "full text of 1 of 3 model calls" in _told_words(spoken, {"k2": None})  # type: ignore[dict-item]
+
+
+def test_claims_of_either_text_stand_apart_with_their_checks_and_lead_to_the_words_they_rest_on() -> None:
+    def claimed(
+        name: str, of: str, verdict: str | None, *checks: Check, place: int | None = 0
+    ) -> ClaimOutcome:
+        claim = Claim(id=name, of=of, text=f"Text of {name}.", quote=f"quote of {name}", start=place, end=place and 5, central=name == "c1")  # fmt: skip
+        return ClaimOutcome(claim, verdict, {f"v{n}": check for n, check in enumerate(checks)}, "" if verdict else "a tie")  # type: ignore[arg-type]  # fmt: skip
+
+    found = Check(claim="c1", verdict="supported", evidence=(Quote(text="It rained", exhibit="source"),), rationale="Yes.")  # fmt: skip
+    made_up = Check(claim="c2", verdict="not_supported", evidence=(Quote(text="It snowed", exhibit=None),), rationale="No.")  # fmt: skip
+    silent = Check(claim="c2", verdict=None, abstained="timeout", detail="too late")
+    outcomes = (
+        claimed("c1", "output", "supported", found), claimed("c2", "output", None, made_up, silent, place=None),
+        claimed("s1", "source", "supported"), claimed("s2", "source", "not_addressed"), claimed("s3", "source", "not_supported"),
+    )  # fmt: skip
+    verdict: Any = SimpleNamespace(claims=outcomes)
+    page = str(claims_section(verdict, "p-", [Rating("c", "ana", "tone", 4.0, rationale="Warm."), Rating("c", "ben", "tone", 2.0)]))  # fmt: skip
+    own, _, other = page.partition("Left out or contradicted: 2 of 3 claims of the source")
+
+    assert [re.findall(r'<tr id="p-claim-(\w+)"', part) for part in (own, other)] == [
+        ["c1", "c2"],
+        ["s2", "s3"],
+    ]
+    assert "Claims of the output" in own and own.count("central") == 1 and "no verdict a tie" in plain(own)
+    assert "v0 supported It rained Yes." in plain(own) and "v1 abstains (timeout) too late" in plain(own)
+    assert "v0 not supported It snowed not in the text No." in plain(own) and own.count('<q class="missing">') == 1  # fmt: skip
+    assert plain(page).endswith("What people said ana tone 4 Warm. ben tone 2")
+    assert [(exhibit, each.vote, each.text) for exhibit, each in claim_citations(verdict, "p-")] == [
+        ("output", "p-claim-c1", "quote of c1"), ("source", "p-claim-c1", "It rained"),
+        *(("source", f"p-claim-{name}", f"quote of {name}") for name in ("s1", "s2", "s3")),
+    ]  # fmt: skip
+    assert claims_section(SimpleNamespace(claims=()), "") is None  # type: ignore[arg-type]
+    assert "Left out" not in str(claims_section(SimpleNamespace(claims=outcomes[:2]), ""))  # type: ignore[arg-type]
+
+
+def test_a_revision_has_its_controls_or_the_command_that_makes_them_and_the_one_that_strikes_whom_it_followed() -> None:  # fmt: skip
+    heard = transcript_of(
+        [cast("a", {"x": 1}), cast("b", {"x": 5})],
+        [cast("a", {"x": 5}, round=2, purpose="revision", saw=("1/b",)), cast("b", {"x": 5}, round=2, purpose="revision")],
+    )  # fmt: skip
+    verdict: Any = SimpleNamespace(transcript=heard, case="c 1", arm="j")
+    walked = paths(heard)["x"]
+
+    def commands(juror: str, controls: Any = None, run: str | None = "run") -> list[str]:
+        view = Revisions(verdict, run, controls).view(juror, walked[juror][-1], "x")
+        return [unescape(each) for each in re.findall(r'data-copy="([^"]*)"', str(view or ""))]
+
+    ask, strike = "venire replay run 'c 1' --arm j --controls --draws 10 -o run-controls", "venire replay run 'c 1' --arm j --without b -o run-without-b"  # fmt: skip
+    assert commands("a") == [ask, strike] and commands("b") == [ask]
+    assert Revisions(verdict, "run").view("a", walked["a"][0], "x") is None and commands("a", run=None) == []
+    known = SimpleNamespace(label="conformity", draws={"alone": 1, "without b": 1}, dots=lambda how: f"<{how}>", times=lambda how: (2, 7))  # fmt: skip
+    mine = {("j", "2/a", "x"): known, ("j", "2/b", "x"): known}
+    assert commands("a", mine) == [strike]
+    assert commands("b", mine) == [strike], "where it followed nobody, it is struck itself"
+    assert commands("a", {("other", "2/a", "x"): known, ("j", "2/a", "y"): known}) == [ask, strike]
+    shown = str(Revisions(verdict, None, mine).view("a", walked["a"][-1], "x"))  # type: ignore[arg-type]
+    assert plain(shown).count("2 of 7") == 4 and "which juror caused the move" in shown and " · conformity" in plain(shown)  # fmt: skip
+    assert "postgresql://h/d --" not in str(
+        Revisions(verdict, "postgresql://h/d").view("a", walked["a"][-1], "x")
+    )

@@ -303,6 +303,7 @@ def test_python_gives_both_verdicts(tmp_path: Path, rubric: Rubric) -> None:
         (Change(limits={"max_round": 2}), "max_round"),
         (Change(without=("a",)), "argues in the debate"),
         (Change(without=("a",), advocates=("a", "b")), "argues in the debate"),
+        (Change(without=("a",), advocates=("b", "c"), from_round=2), "argues in the debate"),
     ],
     ids=str,
 )
@@ -564,6 +565,8 @@ def test_a_change_is_made_in_every_arm_that_it_concerns_or_in_the_one_that_is_na
     assert sitting() == [("narrow", ("a",)), ("wide", ("a", "b", "c"))]
     assert sitting(changes=(c, b)) == [("wide-without-c", ("a", "b")), ("wide-without-b", ("a", "c"))]
     assert sitting(changes=(chair,)) == [("wide-orchestrator-server-z", ("a", "b", "c"))]
+    assert str(Change(leaving=("c",), from_round=2)) == "c leaving, from round 2"
+    assert str(Change(from_round=2)) == "nothing changed" and Change(seats=(SeatChange("a", "model", "m"),), orchestrator="m").changed_seats == {"a", "orchestrator"}  # fmt: skip
     assert [name for name, _ in sitting(each_seat=True)] == [f"wide-without-{name}" for name in "abc"]
     for words, session in (
         ("no arm named 'wise'", {"arm": "wise"}), ("arm has only one", {"arm": "narrow", "each_seat": True}), ("narrow has no seat 'c'", {"arm": "narrow", "changes": (c,)}),
