@@ -14,16 +14,20 @@ from typing import Any
 
 import pytest
 from planted_run import RUBRIC
-from written_transcripts import cast, transcript_of
+from written_transcripts import abstained, cast, transcript_of
 
-from venire.agents.cost import Cost, Receipt
+from venire.agents.cost import Cost, Receipt, Usage
+from venire.agents.model import FailedTry
+from venire.agents.orchestrator import Dispute, Finding
 from venire.evals.report.drawing import text_width
 from venire.orchestration.counting.claims import ClaimOutcome
 from venire.orchestration.reading.analysis import Census, Flag, InstantAgreement
 from venire.orchestration.reading.analysis.census import Flow, Share
 from venire.orchestration.reading.analysis.movement import paths
-from venire.orchestration.reading.scores import ScoreSummary
+from venire.orchestration.reading.scores import ScoreCounts, ScoreSummary
 from venire.orchestration.reading.side_by_side import SideBySide
+from venire.orchestration.record.reader import RecordedCall, UnfinishedDeliberation
+from venire.orchestration.transcript import Decided, Ledger, Said
 from venire.orchestration.verdict import Dissent, Outcome
 from venire.rubrics import Case, Rubric, load_rubric
 from venire.rubrics.ballot import Quote
@@ -53,12 +57,15 @@ from venire.web.index_writer import (
     write_score_batch,
 )
 from venire.web.lanes import Lanes, vote_id
+from venire.web.pages import people as people_page
 from venire.web.pages import reports
 from venire.web.pages.cases import FilterValues, _score, cases_view, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words, comparison_view
 from venire.web.pages.deliberation import _flags, _told_words, arm_choice, copy_buttons, side_by_side
 from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
+from venire.web.pages.people import differences_section, people_view, scores_section
+from venire.web.pages.proceedings import movement, progress_section, progress_view, spoken_lines
 from venire.web.pages.reports import board_view, scenario_view
 from venire.web.pages.texts import (
     Citation,
@@ -1060,3 +1067,117 @@ def test_a_revision_has_its_controls_or_the_command_that_makes_them_and_the_one_
     assert "postgresql://h/d --" not in str(
         Revisions(verdict, "postgresql://h/d").view("a", walked["a"][-1], "x")
     )
+
+
+def test_what_was_said_is_told_line_by_line_with_every_call_behind_it() -> None:
+    entries = [
+        cast("a", {"x": 4, "y": 2}, abstained=("z",), spent=Receipt(calls=("k1", "k2", "gone"), by="server/b")),
+        cast("b", {"x": 1}, round=2, purpose="challenge"), cast("b", {"x": 2}, round=2, purpose="revision"), abstained("c", "x", round=2),
+        Ledger(round=2, disputes=(Dispute(attribute="x", dispute="The dose.", question="Which?", to=("a", "b")),), author="code", note="A note."),
+        Ledger(round=3, disputes=(), author="orchestrator", replan=True),
+        Decided(round=3, findings=(Finding(attribute="x", value=3, rationale="Sound.", weighed=("a",)), Finding(attribute="y", value=2, rationale="Alone.", weighed=()))),
+        Said(round=3, who="clerk", about="consensus", text="All agree.", spent=Receipt(failures=(FailedTry(at=0.0, seconds=1.5, reason="timeout", detail="no answer"),))),
+    ]  # fmt: skip
+
+    def call(**fields: Any) -> RecordedCall:
+        known: dict[str, Any] = {"model": "server/a", "settings": "{}", "messages": (("system", "Judge."), ("user", "This.")), "reply": "4", "finish": "stop",
+                                 "usage": Usage(prompt=1200, completion=30), "usd": 0.0, "seconds": 0.5}  # fmt: skip
+        return RecordedCall(**{**known, **fields})
+
+    calls = {"k1": call(finish="length", usd=None, version="a-1", settings='{"seed": 1}', usage=Usage(prompt=1200, completion=30, cached=1000)), "k2": call(reply="5")}  # fmt: skip
+    pages = list(map(str, spoken_lines(transcript_of(entries), calls)))
+    told = [plain(page) for page in pages]
+
+    assert told[0].startswith("a round 1, answered by its alternate server/b votes: x 4, y 2; abstains on z (out_of_scale)")  # fmt: skip
+    assert "try 1 of 2: every word server/a (a-1) · 1,200 tokens in, 1,000 cached, 30 out · 0.50 s · price unknown · ended: length" in told[0]  # fmt: skip
+    assert "try 2 of 2: every word server/a · 1,200 tokens in, 30 out · 0.50 s · $0.0000 system" in told[0]
+    assert told[0].count("settings") == 1 and [told[0].count(word) for word in ("system copy Judge.", "reply copy 4", "reply copy 5")] == [2, 1, 1]  # fmt: skip
+    assert told[1:4] == ["b round 2 argues against the agreement: x 1", "b round 2 answers: x 2", "c round 2 abstains (unavailable): down"]  # fmt: skip
+    assert "so a fixed rule chose the questions) x The dose. Which? to a, b A note." in told[4] and "names what is disputed" in told[4]  # fmt: skip
+    assert told[5] == "orchestrator round 3 asks new questions"
+    assert told[6] == "orchestrator round 3 decides x 3 Sound. weighed a y 2 Alone. weighed no ballot"
+    assert told[7] == "clerk round 3 consensus: All agree. 1 try without a reply 1970-01-01 00:00:00 UTC · timeout: no answer · 1.50 s"  # fmt: skip
+    one = plain(*map(str, spoken_lines(transcript_of(entries[:1]), {"k2": calls["k2"]})))
+    assert "every word server/a" in one and "try " not in one
+
+
+def test_who_moved_towards_whom_is_summed_over_attributes_and_a_curve_begins_where_two_had_voted() -> None:
+    asked = asked_about("x", "y")
+    heard = transcript_of(
+        [cast("a", {"x": 1, "y": 1}), cast("b", {"x": 5, "y": 5})],
+        [cast("a", {"x": 5, "y": 5}, round=2, purpose="revision", saw=("1/b",), moved_by="b")],
+    )  # fmt: skip
+    page = str(movement(SimpleNamespace(transcript=heard), asked))  # type: ignore[arg-type]
+
+    assert "Who moved towards whom: a towards b 2.0" in page and "b towards" not in page
+    assert {f"Spread of {name}, round 1: 1.00, round 2: 0.00" for name in "xy"} <= set(re.findall(r"Spread of \w, round 1[^<\"]*", page))  # fmt: skip
+    assert "x in round 2: the median went from 3 to 5 and the jury agreed, by a (1 → 5)" in plain(page)
+    alone = transcript_of([cast("a", {"x": 1})], [cast("a", {"x": 1}, round=2, purpose="revision")])
+    assert plain(movement(SimpleNamespace(transcript=alone), asked)) == "Nobody moved."  # type: ignore[arg-type]
+    assert plain(movement(SimpleNamespace(transcript=heard), asked_about("z"))).count("Spread of") == 0  # type: ignore[arg-type]
+
+
+def test_a_deliberation_in_progress_shows_what_stands_and_leads_to_itself() -> None:
+    heard = transcript_of([cast("a", {"x": 1, "y": 3}), cast("b", {"x": 5})], [cast("a", {"x": 4}, round=2, purpose="revision")], seats=("a", "b", "c"))  # fmt: skip
+    asked: Any = SimpleNamespace(id=7, name="mine", rubric=asked_about("x", "y"))
+    going = UnfinishedDeliberation(7, "c 1", "f", 0.0, heard)
+
+    page = str(progress_view(going, asked, None))
+    cells = [[plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", each)] for each in page.partition("<table>")[2].partition("</table>")[0].split("<tr")[1:]]  # fmt: skip
+    assert cells == [["attribute", "a", "b", "c"], ["x", "4", "5", ""], ["y", "3", "", ""]]
+    assert "round 2, 3 juror turns; a spoke last" in page and "case&#x27;s texts" not in page
+    assert "It rained." in str(progress_view(going, asked, Case(id="c 1", output="It rained.")))
+    before = going._replace(transcript=transcript_of())
+    section = str(progress_section([going, going._replace(arm=8), before], [asked]))
+    assert re.findall(r'href="([^"]+)"', section) == ["./case?id=c+1&amp;in_arm=mine"] * 2
+    assert "mine · round 1, 0 juror turns<" in section
+    assert "In progress" not in str(progress_section([going._replace(arm=8)], [asked]))
+
+
+def test_scores_lead_to_their_cases_lowest_first_and_systems_of_pairs_have_none() -> None:
+    plain_arm, pairs = (SimpleNamespace(name=name, rubric=rubric) for name, rubric in (("notes", asked_about("x", "y")), ("pairs", load_rubric("preference"))))  # fmt: skip
+    sums = {("notes", system, "x", what): pair for system, total in (("m", 2.0), ("n", 4.0)) for what, pair in (("reached", (1, total)), (str(int(total)), (1, 0.0)))}  # fmt: skip
+    sums |= {("pairs", "m", "preference", what): (1, 0.0) for what in ("reached", "-1")} | {("notes", "n", "x", "hung"): (1200, 0.0)}  # fmt: skip
+    page = str(scores_section([plain_arm, pairs], ScoreCounts(sums)))  # type: ignore[list-item]
+    whole, _, by_system = page.partition("By system: 2 systems")
+
+    assert re.findall(r'class="mean" href="([^"]+)"[^>]*>([^<]+)', whole) == [
+        ("./cases?arm=notes&amp;sort=score.x&amp;up=1", "3.00"), ("./cases?arm=pairs&amp;sort=score.preference&amp;up=1", "–"),
+    ]  # fmt: skip
+    assert re.findall(r'class="mean" href="([^"]+)"[^>]*>([^<]+)', by_system) == [
+        (f"./cases?arm=notes&amp;system={system}&amp;sort=score.x&amp;up=1", mean) for system, mean in (("m", "2.00"), ("n", "4.00"))
+    ]  # fmt: skip
+    assert re.findall(r'<th scope="row"><a href="([^"]+)"', by_system) == ["./cases?arm=notes&amp;system=m", "./cases?arm=notes&amp;system=n"]  # fmt: skip
+    assert "1,200 hung" in whole and "A: 1" in whole
+    # Of an arm that was not asked, there is no number.
+    assert whole.count('<span class="quiet">–</span>') == 2 and "There are no scores yet" in str(scores_section([], ScoreCounts()))  # fmt: skip
+
+
+def test_differences_lead_to_their_attribute_and_all_of_them_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [Difference("c 1", "j", "x", 4.0, 1.5), Difference("c2", "j", "x", 2.0, 2.5)]
+    page = str(differences_section(found, 1200))
+    assert "./case?id=c+1&amp;in_arm=j#a-x" in page and "x 4, people 1.5: +2.5" in plain(page)
+    assert "all 1,200 scores" in page and "all 2 scores" not in str(differences_section(found, 2))
+    assert "is being read" in str(differences_section([], 0, reading=True)) and "No score of this run" in str(differences_section([], 0))  # fmt: skip
+
+    monkeypatch.setattr(people_page, "PLOTS", 1)
+    people = People(
+        [
+            Rating(
+                "c 1",
+                "ana",
+                "x",
+                1.5,
+            ),
+            Rating("c2", "ana", "x", 2.5),
+        ],
+        notes=("a note",),
+    )
+    counts = {("b", 1.5, 4.0): 1, ("a", 2.0, 2.0): 3, ("a", 2.0, 3.0): 1}
+    arms: list[Any] = [SimpleNamespace(name=name, rubric=asked_about("x")) for name in "ab"]
+    told = plain(people_view(CaseSearch(sort="apart"), arms, found, counts, people))
+    assert "5 scores with people" in told and "a note" in told
+    assert "a : 4 scores, 75% equal, mean difference +0.25" in told and "b :" not in told
+    assert "The first 1 of 2 arms are drawn." in told and "ana 1.5" in told
