@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pandas import DataFrame
 
+from venire.agents.budget import BudgetSpent
 from venire.agents.cost import Price
 from venire.agents.desk import FILE as DESK_FILE
 from venire.cli import app
@@ -966,3 +967,264 @@ def test_a_calibration_is_saved_reported_and_applied_or_one_that_was_saved_is(
     ran("calibrate run --human h --json")
     assert made.of("calibration_json") == [(("run", learned, None), {})]
     assert not made.of("apply") and not made.of("show_answer") and not made.of("write_atomically")
+
+
+def test_metrics_measure_the_pairs_that_are_left_and_are_held_against_people_and_other_scores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, pairs = Calls(), tuple(SimpleNamespace(case=name) for name in "abc")
+    for name in (
+        "venire.evals.ratings.people.load_ratings",
+        "venire.evals.transcripts.alignment.read_alignment",
+    ):
+        monkeypatch.setattr(name, LOADERS[name])
+    measuring = {"read_pairs": pairs, "text_pairs": pairs[2:], "differing_pairs": pairs[:2], "people_labels": "labels", "measure": ("m",), "track": "tracked",
+                 "risk_table": "risk", "read_scores": (("given",), ("a note",))}  # fmt: skip
+    made.stub(
+        monkeypatch, **{f"evals__metrics__measuring__{name}": given for name, given in measuring.items()},
+        evals__metrics__metric_tables__metrics_json={"j": 1}, evals__metrics__metric_tables__write_metrics="p.html",
+        evals__transcripts__alignment__alignment_cases=("row",),
+    )  # fmt: skip
+    ran("metrics c.jsonl --differing --human h --attribute x --rubric clinical-note --reference mean --metric wer --normal asr-en --scores s.csv --pair a b -o out --json")  # fmt: skip
+
+    ((differing, _),) = made.of("differing_pairs")
+    assert differing[0] is pairs and differing[1].name == "asr-en" and made.of("read_pairs") == [((Path("c.jsonl"),), {})]  # fmt: skip
+    ((args, named),) = made.of("people_labels")
+    assert (args, named.pop("rubric").name) == (("ratings h",), "clinical-note")
+    assert named == {"attribute": "x", "rule": "mean", "cases": ["a", "b"]}
+    ((measured, how),) = made.of("measure")
+    assert measured[0] == pairs[:2] and [metric.name for metric in measured[1]] == ["wer"] and how["normal"].name == "asr-en"  # fmt: skip
+    assert made.of("read_scores") == [((Path("s.csv"), ["a", "b"], ["wer"]), {})]
+    assert made.of("track") == [((["m", "given"], pairs[:2], "labels"), {})]
+    assert made.of("risk_table") == [((["m", "given"], "a", "b"), {})]
+    ((written, _),), (((report,), _),) = made.of("write_metrics"), made.of("metrics_json")
+    assert written == (report, Path("out")) and (report.pairs, report.risk) == (pairs[:2], "risk")
+    assert report.notes[0] == "a note" and report.notes[1].endswith("word for word: 1")
+    made.clear()
+    ran("metrics a.json --metric wer --json")
+    assert made.of("text_pairs")[0][0][0] == Path("a.json") and [*made.of("text_pairs")[0][0][1]] == [
+        (1, "row")
+    ]
+    assert not any(made.of(name) for name in ("read_pairs", "differing_pairs", "people_labels", "track", "risk_table", "write_metrics"))  # fmt: skip
+
+
+class Aligned(SimpleNamespace):
+    def model_copy(self, *, update: dict[str, Any]) -> Aligned:
+        return Aligned(**{**vars(self), **update})
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@pytest.mark.parametrize("abstention", [None, "no answer"])
+def test_an_alignment_is_proposed_refined_checked_and_written_as_it_was_asked(
+    monkeypatch: pytest.MonkeyPatch, abstention: str | None
+) -> None:
+    talk = SimpleNamespace(speakers=("dr", "pt"), places=lambda name: [0] if name == "dr" else [])
+    begun = Aligned(name="file", groups="none", said=[1, 2], heard=[1, 2, 3], abstention=abstention)
+    made, prefix = Calls(), "evals__transcripts__"
+    made.stub(
+        monkeypatch, **WRITES,
+        **{f"{prefix}talk__read_talk": talk, f"{prefix}alignment__read_groups": "gold", f"{prefix}alignment__empty_alignment": begun,
+           f"{prefix}alignment__alignment_cases": ({"id": 1}, {"id": 2}), f"{prefix}alignment__write_alignment": None,
+           f"{prefix}accuracy__alignment_accuracy": SimpleNamespace(to_json=lambda: {"right": 1}), f"{prefix}alignment_page__write_alignment_page": None},
+    )  # fmt: skip
+    for module, name in (
+        ("aligners", "lexical_alignment"),
+        ("aligners", "ask_model"),
+        ("refinement", "refine"),
+    ):
+
+        def changed(alignment: Aligned, *args: Any, name: str = name) -> Aligned:
+            made.append((name, args, {}))
+            return alignment.model_copy(update={"groups": f"{alignment.groups}+{name}"})
+
+        monkeypatch.setattr(f"venire.evals.transcripts.{module}.{name}", changed)
+
+    def align(options: str) -> Result:
+        made.clear()
+        ended = CliRunner().invoke(app, shlex.split(f"align s h {options} --json"))
+        assert ended.exit_code == (4 if abstention else 0), ended.output
+        return ended
+
+    ended = align("--speaker dr --name n --check g --cases c.jsonl --differing -o a.json --page p.html")
+    assert json.loads(ended.stdout) == (
+        {"name": "n"} if abstention else {"name": "n", "accuracy": {"right": 1}}
+    )
+    assert made.of("empty_alignment") == [((talk, talk, "dr"), {})]
+    assert [args for args, _ in made.of("read_talk")] == [(Path("s"),), (Path("h"),)]
+    ((written, _),) = made.of("write_alignment")
+    assert (written[0], written[1].groups, written[1].name) == (Path("a.json"), "none+lexical_alignment+refine", "n")  # fmt: skip
+    assert made.of("alignment_accuracy") == ([] if abstention else [(("none+lexical_alignment+refine", "gold"), {"said": 2, "heard": 3})])  # fmt: skip
+    assert [named for _, named in made.of("alignment_cases")] == [{"differing": True}]
+    assert made.of("write_atomically") == [((Path("c.jsonl"), '{"id": 1}\n{"id": 2}\n'), {})]
+    assert made.of("write_alignment_page")[0][0][1] == Path("p.html")
+    align("--model m --base-url u --record r --raw -o a.json")
+    assert made.of("ask_model") == [(("m", "u", Path("r")), {})] and made.of("write_alignment")[0][0][1].groups == "none+ask_model"  # fmt: skip
+    align("--proposal p.csv -o a.json")
+    assert made.of("write_alignment")[0][0][1].groups == "gold+refine" and not made.of("lexical_alignment")
+    assert made.of("write_alignment")[0][0][1].aligner == "p.csv" and not made.of("alignment_cases")
+    refused = CliRunner().invoke(app, shlex.split("align s h --speaker nurse"))
+    assert isinstance(refused.exception, VenireError) and "no speaker 'nurse'" in str(refused.exception)
+
+
+def suite_stubs(made: Calls, monkeypatch: pytest.MonkeyPatch, **more: Any) -> None:
+    for name in ("venire.evals.suites.suite.load_suite", "venire.evals.ratings.people.load_ratings", "venire.evals.suites.score_table.load_scores"):  # fmt: skip
+        monkeypatch.setattr(name, LOADERS[name])
+    standing = SimpleNamespace(system="a", macro=0.5, win_rate=0.9)
+    results = SimpleNamespace(judged="judged", board=SimpleNamespace(standings=(standing,)))
+    named = {"suite_results__suite_results": results, **more}
+    made.stub(monkeypatch, commands__suites__show_board=None, **{f"evals__suites__{name}": given for name, given in named.items()})  # fmt: skip
+
+
+def test_a_suites_report_has_people_where_they_rated_and_holds_macro_scores_against_what_is_required(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, people = Calls(), SimpleNamespace(notes=("a note",))
+    suite_stubs(
+        made, monkeypatch, clinicians__agreement_with_people=people, clinicians__people_table="people", suite_report__write_suite_report=("page", {"d": 1}),
+        suite_report__suite_terminal=("board",), suite_report__suite_sentences=("A sentence.",),
+    )  # fmt: skip
+    ran("suite report s.yaml -o out --data d --to dir --human h --require a>=0.5")
+
+    assert made.of("agreement_with_people") == [(("judged", "ratings h"), {})]
+    ((report, _),) = made.of("write_suite_report")
+    assert report[1:] == (Path("dir"), people)
+    assert made.of("show_board") == [((["board", "people"], ["A sentence.", "a note"]), {})]
+    assert CliRunner().invoke(app, shlex.split("suite report s.yaml -o out --require a>=0.6")).exit_code == 1
+    assert made.of("show_board")[1] == ((["board"], ["A sentence."]), {}) and made.of("write_suite_report")[1][0][1:] == (None, None)  # fmt: skip
+    assert json.loads(ran("suite report s.yaml -o out --json").stdout) == {"d": 1} and len(made.of("show_board")) == 2  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("limit", "unreached", "code"), [(None, (), 0), ("max_usd", (), 3), (None, (DOWN,), 4)]
+)
+def test_references_are_judged_and_filtered_in_the_scenarios_that_are_named(
+    monkeypatch: pytest.MonkeyPatch, limit: str | None, unreached: Any, code: int
+) -> None:
+    made, parts = Calls(), tuple(SimpleNamespace(name=name) for name in "pq")
+    suite_stubs(
+        made, monkeypatch, gold__gold_rubric=("questions", "right"), gold__run_gold=SimpleNamespace(limit=limit, unreached=unreached), gold__gold_parts=parts,
+        gold__recorded_gold=["of p", "of q"], gold__gold_filter="filtered", gold__gold_json={"g": 1},
+    )  # fmt: skip
+    made.stub(monkeypatch, personas__load_jury=SimpleNamespace(name="j"))
+    command = "suite gold s.yaml -o out --data d --jury j.yaml --rubric r --scenario p --scenario q --seed 6 --resamples 9 --model m --json"
+    ended = CliRunner().invoke(app, shlex.split(command))
+
+    assert ended.exit_code == code and json.loads(ended.stdout) == {"g": 1}, ended.output
+    ((asked, _),) = made.of("run_gold")
+    assert asked[0] == "suite s.yaml d" and (asked[1].folder, asked[1].model) == (Path("out"), "m")
+    assert asked[2].name == "j" and asked[3:] == ("questions", ("p", "q"))
+    assert made.of("gold_rubric") == [(("r",), {})] and made.of("gold_parts") == [(("suite s.yaml d", ("p", "q")), {})]  # fmt: skip
+    assert [args for args, _ in made.of("recorded_gold")] == [
+        (Path("out"), part, "j", "right") for part in parts
+    ]
+    ((_, verdicts), how) = made.of("gold_filter")[0]
+    assert verdicts == {"p": "of p", "q": "of q"} and how == {"draws": Draws(6, 9)}
+    assert ("raise it in s.yaml" in ended.stderr) is (limit is not None)
+
+
+def test_a_table_of_scores_is_ranked_with_what_its_tokens_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Calls()
+    suite_stubs(
+        made, monkeypatch, board__board="standings", suite_cost__load_price_list="prices", suite_cost__load_token_costs={"a": 1},
+        suite_tables__board_json={"j": 1}, suite_tables__board_sentences=("One.",), suite_tables__cost_sentences=("Two.",), suite_tables__board_tables=("board",),
+        suite_tables__costs_table="costs", suite_report__write_board="page",
+    )  # fmt: skip
+    ran("suite table s.csv --columns c --tokens t --prices p -o out")
+    assert made.of("load_token_costs") == [((Path("t"), "prices"), {})] and made.of("load_price_list") == [((Path("p"),), {})]  # fmt: skip
+    assert made.of("board_json") == [(("s.csv", "standings", {"a": 1}), {})]
+    assert made.of("cost_sentences") == [(("standings", {"a": 1}), {})]
+    assert made.of("write_board") == [(("standings", {"j": 1}, ["One.", "Two."], Path("out")), {})]
+    assert made.of("show_board") == [((["board", "costs"], ["One.", "Two."]), {})]
+    made.clear()
+    ran("suite table s.csv --tokens t")
+    assert made.of("load_token_costs") == [((Path("t"), {}), {})]
+    ran("suite table s.csv")
+    assert len(made.of("load_token_costs")) == 1 and made.of("show_board")[-1][0][0] == ["board"]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted", "model"),
+    [("--model m", True, "m"), ("", True, "local"), ("", False, None)],
+)
+def test_a_suite_runs_the_embedded_model_only_where_none_is_named_and_somebody_wants_it(
+    monkeypatch: pytest.MonkeyPatch, options: str, wanted: bool, model: str | None
+) -> None:
+    made = Calls()
+    ended = SimpleNamespace(
+        limit=None, unreached=(), not_run={"q": "no data"}, heard=3, skipped=4, folder="out"
+    )
+    monkeypatch.setattr("venire.evals.suites.suite.load_suite", lambda suite, data: SimpleNamespace(juries=("j",)))  # fmt: skip
+    made.stub(
+        monkeypatch, evals__suites__suite_run__run_suite=ended, commands__suites__embedded_wanted=wanted
+    )
+    shown = ran(f"suite run s.yaml -o out {options}")
+
+    ((_, session), _) = made.of("run_suite")[0]
+    assert session.model == model
+    assert (
+        "q was skipped: no data" in shown.stderr
+        and "now: 3;" in shown.stderr
+        and "before: 4;" in shown.stderr
+    )
+
+
+def test_faults_that_found_no_place_are_counted_by_kind_and_nothing_is_planted_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = Calls()
+    planted = tuple(SimpleNamespace(case=SimpleNamespace(id=name)) for name in ("a", "b", "c", "a~number", "b~number", "a~order"))  # fmt: skip
+    made.stub(monkeypatch, evals__training__planting__planted_cases=planted, evals__training__planting__write_planted=[{"cases": 6, "clean": 3} for _ in range(2)])  # fmt: skip
+    monkeypatch.setattr("venire.rubrics.case.load_cases", lambda path: iter("abc"))
+    command = f"plant c.jsonl -o {tmp_path} --faults number,order"
+    told = json.loads(ran(f"{command} --json").stdout)
+    assert told == {"cases": 6, "clean": 3, "no_place": {"number": 1, "order": 2}}
+    words = " ".join(ran(command).stdout.split())
+    assert (
+        "number: 2; not planted in 1 of 3 texts" in words and "order: 1; not planted in 2 of 3 texts" in words
+    )
+    assert made.of("write_planted")[0][0] == ([*planted], tmp_path)
+    (tmp_path / "cases.jsonl").write_text("")
+    refused = CliRunner().invoke(app, shlex.split(command))
+    assert "already holds planted cases" in str(refused.exception) and len(made.of("write_planted")) == 2
+
+
+def test_a_search_for_words_is_planned_run_and_written_or_says_what_stopped_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, result = Calls(), SimpleNamespace(first="first", returned="returned")
+    stubs = {"plan__plan_optimisation": "plan", "optimisation__optimise": result, "optimisation__write_result": "files",
+             "optimisation_page__write_optimisation": "page", "optimisation_page__optimisation_json": {"o": 1}, "optimisation_page__show_optimisation": None}  # fmt: skip
+    made.stub(monkeypatch, **{f"evals__optimising__{name}": given for name, given in stubs.items()})
+
+    assert "written: page" in ran("optimise o.yaml -o out").stderr
+    ((args, _),) = made.of("optimise")
+    assert args[:2] == ("plan", Path("out")) and made.of("write_result") == [
+        ((Path("out"), "first", "returned"), {})
+    ]
+    assert made.of("write_optimisation") == [((result, Path("out"), "files"), {})] and len(made.of("show_optimisation")) == 1  # fmt: skip
+    assert json.loads(ran("optimise o.yaml -o out --json").stdout) == {"o": 1} and len(made.of("show_optimisation")) == 1  # fmt: skip
+    made.clear()
+    for options, words in (("--redact -o out", "redact"), ("", "no folder for the results")):
+        assert words in str(CliRunner().invoke(app, shlex.split(f"optimise o.yaml {options}")).exception)
+    assert not made.of("optimise")
+
+    def spent(*args: Any) -> None:
+        raise BudgetSpent("max_usd")
+
+    monkeypatch.setattr("venire.evals.optimising.optimisation.optimise", spent)
+    stopped = CliRunner().invoke(app, shlex.split("optimise o.yaml -o out"))
+    assert stopped.exit_code == 3 and "the test cases are not scored yet" in stopped.stderr
+    assert not made.of("write_result")
+
+
+def test_examples_alone_are_written_without_a_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"sft": 4, "sft_upsampled": 6, "dpo": 2, "dropped": {"too long": 3}}
+    made, examples = Calls(), SimpleNamespace(summary=lambda: counts)
+    monkeypatch.setattr("venire.evals.training.settings.load_train_file", lambda path: "settings")
+    made.stub(monkeypatch, evals__training__examples__examples_from=examples, evals__training__examples__write_examples=None, evals__training__training_run__train_judge=None)  # fmt: skip
+    assert json.loads(ran("train t.yaml -o out --examples-only --json").stdout) == counts
+    told = " ".join(ran("train t.yaml -o out --examples-only").stdout.split())
+    assert "4 ballots (6 after" in told and "2 pairs" in told and "left out: 3 too long" in told
+    assert made.of("write_examples") == [((examples, Path("out")), {})] * 2 and not made.of("train_judge")
