@@ -94,7 +94,7 @@ def section_markdown(part: Section) -> str:
     """The question as a heading, the answer, the table and what is uncertain; nothing in a cell is read as Markdown, a tag or a mention."""
     lines = [f"### {_escape(part.title)}", "", *(f"- {_escape(sentence)}" for sentence in part.sentences)]
     for frame in part.tables.values():
-        cells = frame.fillna("").astype(str)
+        cells = frame.astype(object).where(frame.notna(), "").astype(str)
         used = [str(column) for column in cells if any(cells[column])]
         lines += ["", _row(used), _row(["---"] * len(used))]
         lines += [_row(row) for row in cells[used].head(ROWS).itertuples(index=False)]

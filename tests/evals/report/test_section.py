@@ -7,7 +7,17 @@ import json
 import numpy as np
 import pandas as pd
 
-from venire.evals.report.section import document_text, estimate_phrase, records
+from venire.evals.report.section import (
+    Section,
+    TableText,
+    answer_json,
+    document_text,
+    estimate_cells,
+    estimate_json,
+    estimate_phrase,
+    records,
+    section_json,
+)
 from venire.evals.statistics.estimate import Estimate, undefined
 
 
@@ -43,3 +53,17 @@ def test_a_document_is_written_a_row_a_line() -> None:
     assert document["tables"]["one"][1] == {"n": 2, "value": None, "of": "x"}
     assert '   {"n": 1, "value": 0.5, "of": 3},\n' in text
     assert json.loads(text) == document
+
+
+def test_what_is_not_known_is_null_and_a_column_that_says_nothing_has_no_head() -> None:
+    bare = Estimate(0.5, np.nan, np.inf, 40, "kappa", note="approximate")
+    assert estimate_json(bare) == {"value": 0.5, "low": None, "high": None, "n": 40, "method": "kappa", "few": "", "note": "approximate"}  # fmt: skip
+    assert list(estimate_cells(bare)) == ["value", "low", "high", "n", "method", "note"]
+    assert answer_json("run", "j", "rows", ({"a": 1},), ("S.",), ()) == {"run": "run", "arm": "j", "rows": [{"a": 1}], "sentences": ["S."], "notes": []}  # fmt: skip
+
+    table = pd.DataFrame({"arm": ["a", "b"], "kind": ["", "none"], "n": [0, 1], "blank": ["", ""]})
+    text = TableText("T", "C", {"n": "N", "kind": "Kind", "arm": "Arm", "blank": "Blank"})
+    assert text.used_heads(records(table)) == {"n": "N", "arm": "Arm"}
+    assert text.used_heads([]) == text.heads
+    part = Section("s", "Title", ("One.",), {"t": table[["arm", "n"]]}, notes=("Note.",), lead="Lead.")
+    assert section_json(part) == {"title": "Title", "sentences": ["One."], "tables": {"t": [{"arm": "a", "n": 0}, {"arm": "b", "n": 1}]}, "notes": ["Note."]}  # fmt: skip

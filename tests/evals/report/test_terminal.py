@@ -10,7 +10,14 @@ import pytest
 from rich.console import Console
 
 from venire.evals.report.section import Section
-from venire.evals.report.terminal import FIRST_PAGE, ROWS, show_first_page, show_section
+from venire.evals.report.terminal import (
+    FIRST_PAGE,
+    ROWS,
+    interval_words,
+    show_answer,
+    show_first_page,
+    show_section,
+)
 
 
 def shown(frame: pd.DataFrame) -> str:
@@ -92,3 +99,29 @@ def test_a_first_page_folds_its_table_between_words_and_drops_no_column(width: i
     assert {word for cell in cells for word in cell.split()} <= set(told.split())
     assert max(map(len, told.splitlines())) <= width
     assert told.count("single") == (1 if width > 60 else 2) * 2, "what does not fit stands in a table below, under the same names"  # fmt: skip
+
+
+def test_one_row_keeps_its_names_and_as_many_rows_as_there_is_room_for_leave_none_out() -> None:
+    told = shown(pd.DataFrame({"arm": ["jury"], "value": [0.25], "none": [None]}))
+    assert "jury" in told and "none" not in told
+    full = shown(pd.DataFrame({"arm": [f"arm-{n}" for n in range(ROWS)], "value": 0.5}))
+    assert full.count("arm-") == ROWS and "more rows" not in full
+    gap = shown(pd.DataFrame({"arm": ["a", "b"], "kind": ["jury", None], "score_low": [0.1, np.nan], "score_high": [0.2, 0.4]}))  # fmt: skip
+    assert gap.count("interval") == 1 and "0.10 to 0.20" in gap and "0.40" not in gap and "kind" in gap
+
+
+def test_an_answer_is_its_tables_as_they_are_and_then_its_sentences_and_notes() -> None:
+    page = StringIO()
+    tables = {"": pd.DataFrame({"who": ["[b]a", "b"], "n": ["1", "1"]}), "Second": pd.DataFrame({"x": ["same"]})}  # fmt: skip
+    show_answer(Section("a", "Unseen", ("Said.",), tables, notes=("Noted.",)), Console(file=page, width=60))
+    lines = [line.strip() for line in page.getvalue().splitlines() if line.strip()]
+
+    assert [line.split() for line in lines[:3]] == [["who", "n"], ["[b]a", "1"], ["b", "1"]]
+    assert lines[3:] == ["Second", "x", "same", "- Said.", "note: Noted."]
+
+
+def test_an_estimate_in_words_has_its_bounds_as_far_as_they_are_known() -> None:
+    assert interval_words(0.5, 0.25, 0.75) == "0.50 [0.25, 0.75]"
+    assert interval_words(0.5, 0.25, 0.75, percent=True) == "50% [25%, 75%]"
+    assert interval_words(-0.001, np.nan, np.nan) == "0.00" and interval_words(0.1234, 0, 1, places=3) == "0.123 [0.000, 1.000]"  # fmt: skip
+    assert interval_words(np.nan, np.nan, np.nan) == "undefined"
