@@ -16,6 +16,7 @@ from venire.agents.cost import Cost
 from venire.agents.model import Usage
 from venire.evals.optimising import optimisation
 from venire.evals.optimising.optimisation import STATE, Optimised, write_result, write_state
+from venire.evals.optimising.plan import OptimisationPlan, Parts, _few_clusters
 from venire.evals.optimising.reflection import _mistake
 from venire.evals.optimising.rewards import rewards
 from venire.evals.optimising.schema import Reward
@@ -32,6 +33,7 @@ from venire.evals.optimising.wording import Guard, Judge
 from venire.evals.statistics.contrast import Contrast
 from venire.evals.statistics.draws import Draws
 from venire.evals.statistics.estimate import Estimate
+from venire.orchestration.worked_examples import ScoredCases
 from venire.rubrics.case import Case
 
 NAN = float("nan")
@@ -42,8 +44,10 @@ def heard(*rewards: float, unanswered: int = 0) -> Any:
     return [SimpleNamespace(case=f"c{n}", reward=reward, open=unanswered if n == 0 else 0) for n, reward in enumerate(rewards)]  # fmt: skip
 
 
-def scene(n: int = 8, *, costs: str | None = None, groups: int | None = None) -> Scene:
-    rewards: Any = SimpleNamespace(of_case=lambda verdict: verdict.reward, open_questions=lambda verdict: verdict.open, reward=SimpleNamespace(costs=costs, abstention=None))  # fmt: skip
+def scene(
+    n: int = 8, *, costs: str | None = None, abstention: float | None = None, groups: int | None = None
+) -> Scene:
+    rewards: Any = SimpleNamespace(of_case=lambda verdict: verdict.reward, open_questions=lambda verdict: verdict.open, reward=SimpleNamespace(costs=costs, abstention=abstention))  # fmt: skip
     cluster = {f"c{case}": case % (groups or n) for case in range(n)}
     return Scene(None, None, rewards, (), (), cluster, Draws(0), lambda: True, print)  # type: ignore[arg-type]
 
@@ -80,6 +84,7 @@ def test_words_that_leave_more_open_are_not_shown_unless_that_is_paid_for() -> N
     tried = result(heard(*[0.1] * 8, unanswered=1), heard(*[0.9] * 8, unanswered=3), heard(*[NAN] * 8))
     assert best_of(scene(), tried).shown is False and "2 more questions" in best_of(scene(), tried).why
     assert best_of(scene(costs="x"), tried).shown is True
+    assert best_of(scene(abstention=0.0), tried).shown is True
     fewer = result(heard(*[0.1] * 8, unanswered=3), heard(*[0.9] * 8, unanswered=1))
     assert best_of(scene(), fewer).shown is True
     alone = best_of(scene(), result(heard(*[0.1] * 8)))
@@ -213,6 +218,31 @@ def test_words_that_were_there_before_may_stay_and_those_of_a_case_may_not(rubri
     assert guard.refusal("b " * 13, "word " * 13) is None, "as long as the text before it"
     assert "placeholder" in str(guard.refusal("Ask {name}.", "Ask.")) and "is gone" in str(guard.refusal("Ask.", "Ask {name}."))  # fmt: skip
     assert guard.refusal("...", given) == "the text is empty"
+
+
+@pytest.mark.parametrize(("groups", "noted"), [(6, True), (7, False)])
+def test_too_few_groups_to_test_on_are_noted_and_all_cases_that_are_scored_are_no_examples(groups: int, noted: bool) -> None:  # fmt: skip
+    cases = [Case(id=f"c{n}", output="x") for n in range(20)]
+    parts = Parts((cases[0],), (cases[1],), tuple(cases[2:16]), {f"c{n}": n % groups for n in range(20)})
+    notes = _few_clusters(parts)
+
+    assert bool(notes) is noted and all("The 6 cases or groups" in note for note in notes)
+    fields: dict[str, Any] = dict.fromkeys(OptimisationPlan.__dataclass_fields__)
+    chosen, given = (OptimisationPlan(**{**fields, "parts": parts, "file": SimpleNamespace(shots=shots)}) for shots in (object(), None))  # fmt: skip
+    assert chosen.scored == ScoredCases.of(cases[1:16]) and given.scored == ScoredCases.of(cases[:16])
+    assert chosen.scored != given.scored and chosen.test_hearings == 28
+
+
+def test_a_measure_of_an_attribute_with_one_answer_is_in_no_mean() -> None:
+    """Two attributes; on the second only one case is answered: the mean is the first's F1 alone."""
+    rubric = Rubric.model_validate({"name": "r", "version": 1, "scales": {"s": {"level": "binary", "anchors": {0: "No", 1: "Yes"}}}, "attributes": [{"name": name, "question": "?", "scale": "s"} for name in "ab"]})  # fmt: skip
+    truth, given = [1, 1, 0, 1], [1, 0, 1, 1]
+    people = pd.DataFrame([*((f"c{n}", "x", "a", value) for n, value in enumerate(truth)), ("c0", "x", "b", 1)], columns=["case", "rater", "attribute", "value"])  # fmt: skip
+    earned = rewards(Reward(measure="f1"), rubric, people, None)
+    said: Any = [SimpleNamespace(case=f"c{n}", outcomes={"a": SimpleNamespace(status="reached", value=value), "b": SimpleNamespace(status="reached", value=0)}) for n, value in enumerate(given)]  # fmt: skip
+
+    # Of three that are yes two are found, and one that is none is said to be.
+    assert earned.attributes == ("a", "b") and earned.value(said) == pytest.approx(2 * 2 / (3 + 3))
 
 
 def test_peoples_preferences_are_held_against_verdicts_under_the_jurys_labels() -> None:

@@ -46,6 +46,9 @@ def test_a_cell_of_a_confusion_is_as_dark_as_its_share_of_peoples_value() -> Non
     one = COLOURS[0]
 
     assert cells(confusion_figure(table)) == [("2", one, 2 / 8), ("6", one, 6 / 8), ("4", one, 4 / 5), ("1", one, 1 / 5)]  # fmt: skip
+    assert cells(confusion_figure(table[::-1])) == cells(confusion_figure(table)), (
+        "numbers stand in their order"
+    )
     unseen = cells(confusion_figure(table.assign(count=[6, 2, 0, 0])))
     assert unseen[2:] == [("0", one, 0), ("0", one, 0)], "a value that people never gave has no share"
 

@@ -365,6 +365,16 @@ def test_the_detectable_effect_rests_on_the_cases_that_a_pair_shares() -> None:
     assert scenario_effect(cases[["x"]]) is None and board_effect({}) is None
 
 
+def test_gaps_that_are_all_the_same_are_equal_only_where_they_are_nothing() -> None:
+    cases = pd.DataFrame({"a": [0.75, 0.5], "b": [0.5, 0.25], "c": [0.75, 0.5]})
+    same, nothing, one = (
+        system_differences({"one": frame}, whole=False)[0].estimate
+        for frame in (cases[["a", "b"]], cases[["a", "c"]], cases[["a", "c"]][:1])
+    )
+    assert (same.value, nothing.value) == (0.25, 0.0) and "by the same amount" in same.note
+    assert math.isnan(same.p) and nothing.p == 1.0 and math.isnan(one.p) and "only one case" in one.note
+
+
 def test_a_difference_is_the_paired_t_and_on_the_macro_average_welchs() -> None:
     """The mean of two scenarios' gaps is half the difference of the one's and the other's turned round."""
     rng = np.random.default_rng(4)

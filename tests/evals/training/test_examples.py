@@ -172,14 +172,14 @@ def test_what_is_left_out_is_counted_and_the_last_round_counts(tmp_path: Path) -
         *(("c0", "Cy", name, value, 1, "") for name, value in {**whole, "accurate": ""}.items()),
         *(("c0", "Di", name, value, 1, "") for name, value in {**whole, "accurate": 9}.items()),
         ("c0", "Ed", "brief", 3, 1, ""),
-        *(("zz", "Ana", name, value, 1, "") for name, value in {**whole, "accurate": 3}.items()),
+        *(("zz", rater, name, value, 1, "") for rater in ("Ana", "Ben") for name, value in {**whole, "accurate": 3}.items()),
         *(("c1", rater, name, value, 1, "") for rater, tone in (("Ana", "rude"), ("Ben", "plain"), ("Di", "plain")) for name, value in {**whole, "accurate": 2, "tone": tone}.items()),
     ]  # fmt: skip
     with (tmp_path / "ratings.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("case", "rater", "attribute", "value", "round", "rationale"), *rows])
     found = examples_from(load_train_file(path))
 
-    assert found.dropped == {"ratings of other attributes": 1, "blank ratings": 1, "ballots that are not whole": 1, "ballots with a value off the scale": 1, "ratings of unknown cases": 1}  # fmt: skip
+    assert found.dropped == {"ratings of other attributes": 1, "blank ratings": 1, "ballots that are not whole": 1, "ballots with a value off the scale": 1, "ratings of unknown cases": 2}  # fmt: skip
     assert [(row["case"], row["reviewer"]) for row in found.sft] == [("c0", "Ana"), ("c0", "Ben"), ("c1", "Ana"), ("c1", "Ben"), ("c1", "Di")]  # fmt: skip
     ana, ben = (json.loads(row["messages"][-1]["content"]) for row in found.sft[:2])
     assert (ana["accurate"], ana["tone"]["score"]) == ({"rationale": "second thoughts", "evidence": [], "score": 4}, "odd")  # fmt: skip

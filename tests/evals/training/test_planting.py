@@ -205,6 +205,23 @@ def test_what_is_made_up_of_a_case_comes_from_other_documents() -> None:
     assert len(foreign_sentences([mine, same, theirs], mine)) == 3
 
 
+def test_each_case_is_planted_from_documents_that_are_not_its_own_and_a_wrong_number_is_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert plant("She is 40 years old.", Truth(("She is well.",)), ["number"], random.Random(0)) is None
+    given: dict[str, list[str]] = {}
+
+    def noted(text: str, truth: Truth, kinds: list[str], rng: random.Random, *, foreign: list[str]) -> None:
+        given[text] = foreign
+
+    monkeypatch.setattr(planting, "plant", noted)
+    same = Case(id="e", group="b", output="Her sister lives in Norway.")
+    mine, theirs = Case(id="f", group="f", output="One."), Case(id="b", group="b", output="Two.")
+    clean = list(planted_cases([mine, same, theirs], ["fabrication"]))
+    assert given == {"One.": ["Her sister lives in Norway.", "Two."], "Her sister lives in Norway.": ["One."], "Two.": ["One."]}  # fmt: skip
+    assert [each.case.id for each in clean] == ["f", "e", "b"]
+
+
 def test_the_right_ballot_names_the_fault_and_quotes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS / "embedded_juror"))
     RightVotes = import_module("right_ballots").RightVotes
