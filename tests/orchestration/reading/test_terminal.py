@@ -14,14 +14,18 @@ import pytest
 from command_line import venire
 from planted_run import JURORS, ORDERLY, SCRIPTS, ballot_line, planted_case, planted_run
 from rich.console import Console
-from written_transcripts import written_run
+from written_transcripts import abstained, cast, transcript_of, written_run
 
 from venire import Case, Rubric, Store, VenireError, Verdict, load_rubric
 from venire.agents.cost import Receipt
+from venire.agents.orchestrator import Dispute, Finding
 from venire.orchestration.reading import scores
+from venire.orchestration.reading import show as show_module
 from venire.orchestration.reading.scores import report
 from venire.orchestration.reading.terminal import _known_case, show_case, show_summary
 from venire.orchestration.record import Arm
+from venire.orchestration.transcript import Decided, Ledger, Stop
+from venire.orchestration.verdict import Dissent, Outcome
 from venire.rubrics.ratings import Rating
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold red]loud[/] [link=file:///etc/passwd]x[/link]"
@@ -207,3 +211,90 @@ def test_of_pairs_a_run_ends_with_preferences_that_have_no_mean_and_no_system(tm
 
     assert [line for line in told if line[:1] == ["preference"]] == [["preference", "█", "█", "2"]]
     assert any(line[-2:] == ["winrate", str(run)] for line in told)
+
+
+def test_who_judged_is_told_by_model_with_versions_and_temperature_and_no_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seats = {"a": ("server/x", None), "b": ("server/x", 0.5), "c": ("server/x", None), "d": ("local/home/me/w.gguf", None), "e": ("person/ann", None), "f": ("recorded/home/r.csv", None)}  # fmt: skip
+    monkeypatch.setattr(show_module, "asked_seats", lambda jury: {name: SimpleNamespace(model=model, temperature=temperature) for name, (model, temperature) in seats.items()})  # fmt: skip
+    arm: Any = SimpleNamespace(jury=None, manifest={"prompts": "0123456789abcdef"})
+    heard = transcript_of(
+        [cast("a", {"x": 1}, spent=Receipt(versions=("x-2",))), cast("b", {"x": 1}, spent=Receipt(versions=("x-1",))), cast("a#2", {"x": 1}, spent=Receipt(versions=("x-1",))),
+         cast("c", {"x": 1}, spent=Receipt(versions=("y-9",), by="server/y"))],
+    )  # fmt: skip
+
+    assert show_module.versions_of(heard) == {"a": {"x-1", "x-2"}, "b": {"x-1"}}, "an alternate's is not its seat's"  # fmt: skip
+    assert show_module.judges_line(arm, heard) == (
+        "judged by server/x (2 versions: x-1 and x-2), temperature not set (a, c); server/x (x-1), temperature 0.5 (b); "
+        "local/w.gguf, temperature 0 (d); person/ann (e); recorded/r.csv (f) · prompts 0123456789ab"
+    )
+    assert (
+        show_module.prompts_words([arm, arm, SimpleNamespace(manifest={})]) == "prompts 0123456789ab, unknown"
+    )  # type: ignore[list-item]
+
+
+def told_whole(verdict: Any, *, found: Any = (), exhibits: Any = (), pair: Case | None = None) -> str:
+    out = io.StringIO()
+    show_module.show(verdict, Console(file=out, width=160), found, exhibits, pair)
+    return " ".join(out.getvalue().split())
+
+
+def reached(value: Any, method: str = "median", **fields: Any) -> Outcome:
+    status = "hung" if value is None else "reached"
+    return Outcome.model_validate({"status": status, "value": value, "method": method, "votes": 2, "support": None, "spread": None, **fields})  # fmt: skip
+
+
+def test_a_deliberation_is_told_round_by_round_with_what_changed_who_answered_and_who_dissents() -> None:
+    silent = cast("c", {"x": 3})
+    silent = silent.model_copy(update={"ballot": silent.ballot.model_copy(update={"asked": ("x", "y")})})
+    dispute = Dispute(attribute="x", dispute="The dose.", question="Which?", to=("a", "b"))
+    heard = transcript_of(
+        [cast("a", {"x": 4}, quotes={"fever": "source", "frost": None}), cast("b", {"x": 2}, abstained=("y",)), silent],
+        [Ledger(round=2, disputes=(dispute,), author="orchestrator", replan=True, declared=("y",), note="A note.")],
+        [cast("a", {"x": 2}, round=2, purpose="revision", moved_by="b's date", spent=Receipt(by="server/z")), cast("b", {"x": 2}, round=2, purpose="challenge"), abstained("c", "x", round=2)],
+        [Decided(round=2, findings=(Finding(attribute="x", value=2, rationale="Sound.", weighed=()),))],
+    )  # fmt: skip
+    against = (Dissent(juror="c", value=3, reason="too short"),)
+    outcomes = {"x": reached(2, "consensus", dissent=against), "w": reached(2, "mean", dissent=against), "y": reached(None, why="too few", dissent=against)}  # fmt: skip
+    verdict: Any = SimpleNamespace(case="c1", arm="j", transcript=heard, outcomes=outcomes, derived={"whole": 2.5}, stop=Stop(reason="complete"))  # fmt: skip
+    told = told_whole(verdict)
+
+    assert told.count("round 1") == told.count("round 2 ") == 1 and told.index("round 1") < told.index(
+        "round 2 "
+    )
+    assert (
+        "“fever” [source] “frost” [not found in any text of the case]" in told and "no opinion on y" in told
+    )
+    assert "y abstains out_of_scale: 9 is not on it" in told and told.count(" -> ") == 1
+    assert "orchestrator names what is disputed (asks new questions) A note. declares consensus on y x: The dose. to a, b: Which?" in told  # fmt: skip
+    assert "a answers (answered by its alternate server/z) x 4 -> 2 r moved by: b's date" in told
+    assert "b argues against the agreement x 2" in told and "c abstains unavailable: down" in told
+    assert "orchestrator decides x: 2 (weighed no ballot) Sound." in told
+    assert (
+        told.count("dissent:") == 1
+        and "x, dissent: c gave 3. too short" in told
+        and "y is hung: too few" in told
+    )
+    assert "whole 2.5 derived" in told
+
+
+def test_of_a_pair_sides_and_systems_are_named_and_the_order_in_which_each_saw_them() -> None:
+    pair = Case.from_row({"id": "p", "output_a": "It rained.", "output_b": "It rained.", "system_a": "north", "system_b": "south"})  # fmt: skip
+    heard = transcript_of([cast(name, {"preference": value}, quotes={"rained": "output A"}) for name, value in (("a", -1), ("b", 1), ("c", 0))])  # fmt: skip
+    entries = tuple(entry.model_copy(update={"first": first}) for entry, first in zip(heard.entries, ("A", "both", "B"), strict=True))  # fmt: skip
+    verdict: Any = SimpleNamespace(
+        case="p", arm="j", transcript=heard.model_copy(update={"entries": entries}), derived={}, stop=Stop(reason="complete"),
+        outcomes={"preference": reached(-1), "tone": reached(0)},
+    )  # fmt: skip
+    exhibits = load_rubric("preference").exhibits(pair)
+    told = told_whole(verdict, exhibits=exhibits, pair=pair)
+
+    assert "a (output A first) preference A" in told and "b (in both orders) preference B" in told and "c (output B first) preference tie" in told  # fmt: skip
+    assert f"preference A ({pair.sides[0]})" in told and "tone tie median" in told
+    assert "the two outputs are the same text" in told
+    assert told.endswith(f"output A is by {pair.sides[0]}, output B is by {pair.sides[1]}")
+    lit = [[span.style for span in text.spans if "bold green" in str(span.style)] for text in (
+        cell for column in next(each for each in show_module._texts(verdict, exhibits, compared=True).renderables if hasattr(each, "columns")).columns for cell in column.cells
+    )]  # fmt: skip
+    assert [len(spans) for spans in lit] == [1, 0], "what was quoted of one output is lit in it alone"
