@@ -372,3 +372,29 @@ def test_questions_on_the_same_ends_with_other_steps_have_scales_of_their_own() 
         assert (
             rubric.scale_of("words").anchors == {0: "wrong", 1: "right"} != rubric.scale_of("plain").anchors
         )
+
+
+def test_a_rubric_of_ones_own_is_asked_about_as_far_as_people_rated_it_with_the_judge_that_fits_the_jury(
+    tmp_path: Path, sheet: Path
+) -> None:
+    scale = {"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}
+    asked = [{"name": name, "question": "Is it?", "scale": "five"} for name in ("tone", "clinically_useful")]
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        yaml.safe_dump({"name": "own", "version": 1, "scales": {"five": scale}, "attributes": asked})
+    )
+    ended = new(tmp_path / "a", "--from", sheet, "--rubric", own, "--jury", "lens-jury", "--model", "server/m", "--base-url", "http://h/v1", "--yes")  # fmt: skip
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    study = yaml.safe_load((tmp_path / "a/study.yaml").read_text())
+
+    assert (study["attributes"], study["model"], study["base_url"]) == (["clinically_useful"], "server/m", "http://h/v1")  # fmt: skip
+    assert (tmp_path / "a/rubric.yaml").read_text() == own.read_text()
+    assert load_jury(tmp_path / "a/single.yaml").name == load_jury("lens-single").name
+    assert "12 ratings by 2 people" in ended.stdout and "fill in" not in ended.stdout
+    blank = new(tmp_path / "b", "--rubric", own, "--jury", "single", "--model", "server/m", "--yes")
+    study = yaml.safe_load((tmp_path / "b/study.yaml").read_text())
+    assert study["attributes"] == ["tone", "clinically_useful"] and "base_url" not in study
+    assert load_jury(tmp_path / "b/single.yaml").name == load_jury("single").name
+    assert (
+        "0 ratings yet" in blank.stdout and "1. fill in" in blank.stdout and "3. venire study" in blank.stdout
+    )

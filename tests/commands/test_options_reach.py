@@ -19,6 +19,7 @@ from pandas import DataFrame
 from venire.agents.budget import BudgetSpent
 from venire.agents.cost import Price
 from venire.agents.desk import FILE as DESK_FILE
+from venire.agents.desk import SeatedPerson
 from venire.cli import app
 from venire.commands.certifying import _pair
 from venire.commands.claiming import _costs
@@ -31,6 +32,9 @@ from venire.commands.options import (
     location,
     print_json,
     say,
+    say_sealed,
+    say_who_waits,
+    sheet_option,
 )
 from venire.commands.replaying import _report
 from venire.evals.audits import Severity
@@ -1228,3 +1232,61 @@ def test_examples_alone_are_written_without_a_training(monkeypatch: pytest.Monke
     told = " ".join(ran("train t.yaml -o out --examples-only").stdout.split())
     assert "4 ballots (6 after" in told and "2 pairs" in told and "left out: 3 too long" in told
     assert made.of("write_examples") == [((examples, Path("out")), {})] * 2 and not made.of("train_judge")
+
+
+def test_who_waits_and_what_is_kept_back_is_said_on_stderr_only_where_somebody_holds_a_seat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Calls()
+    people = [SeatedPerson("ann", 1, 2, 60.0), SeatedPerson("bob", 0, 3, 60.0), SeatedPerson("cy", 2, 0, 0.0)]
+    made.stub(monkeypatch, agents__desk__seated_people=tuple(people), orchestration__record__Store__read=SimpleNamespace(release=lambda: None), orchestration__reading__export__sealed_note="2 cases are left out")  # fmt: skip
+    assert ended_with(lambda: say_who_waits("run"))[1].splitlines() == [
+        "1 ballot waits for ann; 2 given in 1 min: venire sit run --as ann", "2 ballots wait for cy: venire sit run --as cy",
+    ]  # fmt: skip
+    assert ended_with(lambda: say_sealed(Path("run")))[1] == "2 cases are left out\n"
+    assert made.of("sealed_note") and made.of("read") == [((Path("run"),), {})]
+    made.clear()
+    made.stub(monkeypatch, agents__desk__seated_people=())
+    assert ended_with(lambda: say_sealed("run"))[1] == "" and not made.of("read")
+
+
+@pytest.mark.parametrize(
+    ("stdin", "stderr", "model", "answer", "filled"),
+    [
+        (True, True, None, True, ["local"]), (True, True, None, False, [None]), (True, True, "openai/x", None, ["openai/x"]),
+        (False, True, None, None, [None]), (True, False, None, None, [None]),
+    ],
+)  # fmt: skip
+def test_the_embedded_model_is_offered_only_to_somebody_at_a_terminal_who_named_none(
+    monkeypatch: pytest.MonkeyPatch, stdin: bool, stderr: bool, model: str | None, answer: bool | None, filled: list[str | None]
+) -> None:  # fmt: skip
+    asked = list[str]()
+    monkeypatch.setattr("venire.commands.options.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: stdin), stderr=SimpleNamespace(isatty=lambda: stderr)))  # fmt: skip
+
+    def confirm(question: str, **options: Any) -> bool:
+        asked.append(question)
+        assert options == {"default": False, "err": True}
+        return bool(answer)
+
+    monkeypatch.setattr(click, "confirm", confirm)
+    assert [jury.seats[0].model for jury in filled_juries([load_jury("single")], model)] == filled
+    assert len(asked) == (answer is not None)
+
+
+def test_a_sheet_that_is_named_is_read_of_every_workbook_and_of_no_other_file(monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setattr("venire.rubrics.workbook.data_sheet", lambda path: (Path(f"{path}#First"), f"{path}: the first of two"))  # fmt: skip
+    given = list[Any]()
+    command = click.Command("c", params=[click.Option(["--one"], type=Path), click.Option(["--two"], type=Path), click.Option(["--run"])],
+                            callback=sheet_option("one", "two", "run")(lambda **values: given.append(values)))  # fmt: skip
+    command.params += command.callback.__click_params__  # type: ignore[union-attr]
+
+    def read(options: str) -> Result:
+        return CliRunner().invoke(command, shlex.split(options))
+
+    told = read("--one a.xlsx --two b.ods --run r.xlsx")
+    assert given.pop() == {"one": Path("a.xlsx#First"), "two": Path("b.ods#First"), "run": "r.xlsx"}
+    assert told.stderr.splitlines() == ["a.xlsx: the first of two", "b.ods: the first of two"]
+    assert read("--one a.xlsx --two b.csv --sheet Mine").stderr == ""
+    assert given.pop() == {"one": Path("a.xlsx#Mine"), "two": Path("b.csv"), "run": None}
+    refused = read("--two b.csv --sheet Mine")
+    assert "no workbook was given" in str(refused.exception) and not given
