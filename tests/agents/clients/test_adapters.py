@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -210,3 +212,29 @@ def test_repeats_are_not_penalised_once_the_model_was_taught() -> None:
 def test_a_jury_without_a_local_model_has_the_manifest_that_it_had() -> None:
     """Its orchestrator would be `local` if it were asked; where nobody presides, it is not."""
     assert not adapter_hashes(load_jury("lens-jury").fill(model=None), presided=False)
+
+
+def test_an_adapter_that_was_changed_in_place_has_another_hash(tmp_path: Path) -> None:
+    hashes = []
+    for number, base in enumerate(("a" * 64, "b" * 64)):
+        path = adapter_file(tmp_path / "mine.gguf", base)
+        os.utime(path, ns=(10**18 + number, 10**18 + number))
+        read = read_adapter(path)
+        assert read.base_sha256 == base
+        assert read.sha256 == file_sha256(path) == hashlib.sha256(path.read_bytes()).hexdigest()
+        hashes.append(read.sha256)
+
+    assert len(set(hashes)) == 2
+
+
+def test_an_adapter_is_looked_for_in_ones_home_and_taken_by_no_model_whose_name_only_begins_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = adapter_file(tmp_path / "mine.gguf")
+
+    for model in ("local", "local/base", "local/other.gguf", None):
+        found = adapter_of(ModelSettings(model=model, adapter="~/mine.gguf"))
+        assert found is not None and found.path == path
+    with pytest.raises(VenireError, match="only with a local model, not with locality/m"):
+        adapter_of(ModelSettings(model="locality/m", adapter="~/mine.gguf"))
