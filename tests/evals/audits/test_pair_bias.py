@@ -400,6 +400,11 @@ def test_where_one_label_is_always_shown_first_neither_place_nor_label_is_told(s
     assert told.position.defined and told.label.defined
     (hidden,) = biases(pd.DataFrame(rows).assign(shown=0))
     assert "different orders" in hidden.position.note and hidden.label.defined
+    twice = pd.concat(
+        [pd.DataFrame(swapped), pd.DataFrame(swapped).assign(case=[f"d{n}" for n in range(12)])]
+    )
+    (grouped,) = biases(twice)
+    assert (grouped.label.value, grouped.label.se) == pytest.approx((told.label.value, told.label.se)), "a group that is heard twice is one group"  # fmt: skip
 
 
 def test_arms_whose_every_comparison_is_hung_are_said_to_be(tmp_path: Path) -> None:

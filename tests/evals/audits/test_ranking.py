@@ -12,7 +12,7 @@ from calibration_worlds import LIKERT, RUBRIC, harsh_jury, jury_evidence
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from venire import VenireError
-from venire.evals.audits.ranking import _qualities, rank_agreement, ranking, ranking_section
+from venire.evals.audits.ranking import _qualities, _sentences, rank_agreement, ranking, ranking_section
 from venire.evals.comparison.comparison import comparison_sections as sections
 from venire.evals.ratings.evidence import two_panels
 from venire.evals.ratings.question import Question
@@ -199,6 +199,24 @@ def test_an_arm_that_scored_one_system_is_not_ranked_and_who_comes_first_is_told
     alone = ranking_section(world, {"narrow": scores[number == 0]}, Draws(0, 50))
     assert alone is not None and alone.sentences[0].startswith("Systems are not ranked") and len(alone.notes) == 1  # fmt: skip
     assert ranking_section(replace(world, cases=world.cases.assign(system="alpha")), {"jury": scores}, Draws(0, 50)) is None  # fmt: skip
+
+
+def test_a_rank_is_certain_to_within_one_place_and_ties_and_few_systems_are_said() -> None:
+    """Of five systems people's ranks reach over one place, none, two and an unknown number; the arm ties two of them."""
+    people = pd.DataFrame({"system": [*"abcde"], "rank": [1.0, 2, 3, 4, 5], "low": [1, 2, 2, 4, np.nan], "high": [2, 2, 4, 5, np.nan], "n": [9, 9, 9, 9, 1], "tied": False, "side": "people"})  # fmt: skip
+    before = people.assign(rank=[1.5, 1.5, 3, 4, 5], tied=[True, True, False, False, False], side="before")
+    after = before.assign(side="after", tied=True)
+    ranks = pd.concat([people, before, after]).assign(arm="jury", by="quality")
+    row = {"arm": "jury", "by": "quality", "systems": 5, "tau": 0.9, "low": 0.5, "high": 1.0, "note": ""}
+    agreed = pd.DataFrame([{**row, "side": "before"}, {**row, "side": "after", "tau": np.nan}])
+    (told,) = _sentences(ranks, agreed)
+
+    assert "tau of 0.90 (0.50 to 1.00) with people's ranking. People put a first; jury puts a and b first." in told  # fmt: skip
+    assert told.endswith("3 of 5 ranks are certain to within one place (by their 95% intervals); jury ties 2 of the systems.")  # fmt: skip
+    (few,) = _sentences(ranks, agreed.assign(systems=4))
+    assert few.endswith("With so few systems, tau can take only a few values.")
+    lonely = ranks.assign(rank=ranks["rank"].where(ranks["system"] != "e", 0.5))
+    assert "People and jury both put e (1 case) first." in _sentences(lonely, agreed)[0]
 
 
 def test_a_calibrated_jury_overtakes_a_noisy_second_panel() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import io
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import combinations
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -320,6 +324,130 @@ def test_what_goes_to_people_is_counted_and_said_and_a_rubrics_own_names_go_befo
     named = Judgement(verdict(own, rubric, ALONE, count="median"), rubric, fresh=True)
     assert {score.name: score.number for score in named_scores(named)} == {"hung": 4, "abstentions": 0}
     assert numbers_of(named) == {"hung": 4, "abstentions": 0}
+
+
+class _Named(SimpleNamespace):
+    """Whatever a host makes of keywords."""
+
+
+def _plug_in(monkeypatch: pytest.MonkeyPatch, name: str, heard: Judgement, **host: dict[str, Any]) -> tuple[Any, list[Case]]:  # fmt: skip
+    """The plug-in of a host of which there are these modules alone, and the cases that its sitting was given."""
+    for path, members in host.items():
+        module = ModuleType(path.replace("__", "."))
+        vars(module).update(members)
+        parents = module.__name__.split(".")
+        for at in range(1, len(parents)):
+            parent = ".".join(parents[:at])
+            monkeypatch.setitem(sys.modules, parent, sys.modules.get(parent) or ModuleType(parent))
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.delitem(sys.modules, f"venire.evals.plugins.{name}", raising=False)
+    plug_in = importlib.import_module(f"venire.evals.plugins.{name}")
+    monkeypatch.delitem(sys.modules, f"venire.evals.plugins.{name}")
+    cases: list[Case] = []
+
+    class Sitting:
+        jury = ALONE
+
+        def hear_sync(self, case: Case) -> Judgement:
+            cases.append(case)
+            return heard
+
+        async def hear(self, case: Case) -> Judgement:
+            return self.hear_sync(case)
+
+    monkeypatch.setattr(plug_in, "convene", lambda rubric, jury, **options: Sitting())
+    monkeypatch.setattr(plug_in, "warn_of_one_name", lambda *given: None)
+    return plug_in, cases
+
+
+@pytest.fixture
+def half() -> Judgement:
+    """`accurate` and a word are reached for 10 cents, `risk` is hung, `plan` does not apply."""
+    jury = ALONE.model_copy(update={"quorum": 1})
+    spent = Receipt(calls=("k",), usd=0.1)
+    vote = cast("x", {"accurate": 4, "tone": "plain", "plan": "not_applicable"}, abstained=("risk",), spent=spent)  # fmt: skip
+    heard = transcript_of([vote]).with_stop(Stop(reason="complete"))
+    return Judgement(verdict(heard, RUBRIC, jury, count="median"), RUBRIC, fresh=True)
+
+
+def test_helm_has_a_number_for_what_was_reached_and_counts_what_is_hung(
+    monkeypatch: pytest.MonkeyPatch, half: Judgement
+) -> None:
+    class Stat(_Named):
+        def add(self, value: float) -> Stat:
+            self.value = value
+            return self
+
+    def stat(name: str) -> Stat:
+        return Stat(name=name)
+
+    plug_in, cases = _plug_in(
+        monkeypatch, "helm", half, helm__benchmark__adaptation__adapter_spec={"AdapterSpec": _Named}, helm__benchmark__adaptation__request_state={"RequestState": _Named},
+        helm__benchmark__annotation__annotator={"Annotator": object, "AnnotatorSpec": _Named}, helm__benchmark__metrics__metric={"Metric": object, "MetricSpec": _Named},
+        helm__benchmark__metrics__metric_name={"MetricName": str}, helm__benchmark__metrics__metric_service={"MetricService": _Named}, helm__benchmark__metrics__statistic={"Stat": stat},
+    )  # fmt: skip
+
+    def state(trial: int, texts: tuple[str, ...] = ("Fever.", "Other."), correct: str | None = "Good.") -> Any:  # fmt: skip
+        reference = None if correct is None else _Named(output=_Named(text=correct))
+        instance = _Named(id="i7", input=_Named(text="Monday."), first_correct_reference=reference)
+        completions = [_Named(text=text) for text in texts]
+        return _Named(instance=instance, train_trial_index=trial, request=_Named(model="m"), result=_Named(completions=completions))  # fmt: skip
+
+    found = plug_in.JuryAnnotator("r", "j", name="n").annotate(state(0))
+    plug_in.JuryAnnotator("r", "j", shown_as="question").annotate(state(2, correct=None))
+    first, again = cases
+    assert (first.id, first.output, list(first.source), first.question, first.reference, first.system) == ("i7", "Fever.", ["Monday."], None, "Good.", "m")  # fmt: skip
+    assert (again.id, list(again.source), again.question, again.reference) == ("i7-2", [], "Monday.", None)
+    with pytest.raises(VenireError, match="give the jury a text to judge"):
+        plug_in.JuryAnnotator("r", "j").annotate(state(0, ()))
+    assert found["marks"]["risk"] == {"status": "hung", "value": None} and found["usd"] == 0.1
+
+    metric = plug_in.JuryMetric("n")
+    stats = metric.evaluate_generation(None, _Named(annotations={"n": found, "other": {}}), None, "")
+    assert {each.name: each.value for each in stats} == {
+        "n_accurate": 4, "n_accurate_hung": 0, "n_risk_hung": 1, "n_tone_hung": 0, "n_plan_hung": 0, "n_safety_hung": 1, "n_overall_hung": 1, "n_abstentions": 1,
+    }  # fmt: skip
+    annotators, metrics = plug_in.jury_specs("r", "j", name="n", model="m")
+    assert annotators[0].args == {"rubric": "r", "jury": "j", "name": "n", "model": "m"} and metrics[0].args == {"name": "n"}  # fmt: skip
+
+
+def test_mlflow_has_a_value_or_why_there_is_none_and_the_cost_once(
+    monkeypatch: pytest.MonkeyPatch, half: Judgement
+) -> None:
+    plug_in, cases = _plug_in(
+        monkeypatch, "mlflow", half, mlflow__entities={"AssessmentError": _Named, "AssessmentSource": _Named, "Feedback": _feedback},
+        mlflow__genai__scorers={"Scorer": _Named, "scorer": lambda name: lambda function: function},
+        mlflow__tracing__constant={"AssessmentMetadataKey": _Named(JUDGE_COST="cost")},
+    )  # fmt: skip
+    judge = plug_in.jury_scorer("r", "j", prefix="p.", source="notes", reference="best")
+    found = {each.name: each for each in judge({"notes": "Monday.", "task": "Sum."}, "Fever.", {"best": "Good.", "other": "Bad."})}  # fmt: skip
+
+    (case,) = cases
+    assert (list(case.source), case.question, case.output, case.reference) == (["Monday."], "Sum.", "Fever.", "Good.")  # fmt: skip
+    assert list(found) == [f"p.{name}" for name in (*half.marks, "hung", "abstentions")]
+    assert {name: each.error.error_code for name, each in found.items() if each.error} == {"p.risk": "HUNG", "p.plan": "NOT_APPLICABLE", "p.safety": "HUNG", "p.overall": "HUNG"}  # fmt: skip
+    assert (found["p.accurate"].value, found["p.tone"].value, found["p.risk"].value, found["p.hung"].value) == (4, "plain", None, 1)  # fmt: skip
+    assert [name for name, each in found.items() if "cost" in each.metadata] == ["p.accurate"] and found["p.accurate"].metadata["cost"] == "0.1"  # fmt: skip
+    assert found["p.risk"].error.error_message == found["p.risk"].rationale == half.marks["risk"].reason
+    plug_in.jury_scorer("r", "j")({"task": "Sum."}, "Fever.", None)
+    assert cases[-1].reference is None
+
+
+def _feedback(metadata: dict[str, str] | None = None, error: Any = None, **fields: Any) -> _Named:
+    return _Named(metadata=metadata or {}, error=error, **fields)
+
+
+def test_langfuse_has_numbers_and_words_apart(monkeypatch: pytest.MonkeyPatch, half: Judgement) -> None:
+    plug_in, cases = _plug_in(monkeypatch, "langfuse", half, langfuse={"Evaluation": _Named})
+    evaluate = plug_in.jury_evaluator("r", "j", source="notes", prefix="p.")
+    found = asyncio.run(evaluate(input={"notes": "Monday.", "task": "Sum."}, output="Fever.", expected_output="Good.", item=1))  # fmt: skip
+
+    assert (list(cases[0].source), cases[0].question, cases[0].reference) == (["Monday."], "Sum.", "Good.")
+    assert {each.name: (each.value, each.data_type) for each in found} == {
+        "p.accurate": (4, "NUMERIC"), "p.tone": ("plain", "CATEGORICAL"), "p.plan": ("not_applicable", "CATEGORICAL"), "p.hung": (1.0, "NUMERIC"), "p.abstentions": (1.0, "NUMERIC"),
+        **{f"p.{name}": ("hung", "CATEGORICAL") for name in ("risk", "safety", "overall")},
+    }  # fmt: skip
+    assert evaluate.__name__ == "j" and found[0].metadata["usd"] == 0.1
 
 
 def test_a_score_that_has_no_best_is_refused_with_the_nearest() -> None:
