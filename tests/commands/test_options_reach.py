@@ -1290,3 +1290,26 @@ def test_a_sheet_that_is_named_is_read_of_every_workbook_and_of_no_other_file(mo
     assert given.pop() == {"one": Path("a.xlsx#Mine"), "two": Path("b.csv"), "run": None}
     refused = read("--two b.csv --sheet Mine")
     assert "no workbook was given" in str(refused.exception) and not given
+
+
+def test_a_suite_covers_its_own_scenarios_and_without_one_those_that_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    made = Calls()
+    suite_stubs(
+        made, monkeypatch, taxonomy__load_taxonomy="named places", taxonomy__load_listings={"l": "listed"}, taxonomy__load_survey="survey",
+        taxonomy__taxonomy_coverage="coverage", suite_plan__coverage_json={"c": 1}, suite_plan__coverage_table="table", suite_plan__coverage_sentences=("One.",),
+        suite_plan__survey_table="sorted",
+    )  # fmt: skip
+    own = SimpleNamespace(taxonomy="own places", listed={"o": "its own"})
+    monkeypatch.setattr("venire.evals.suites.suite.load_suite", lambda suite, data: own)
+
+    def covered(options: str) -> tuple[Any, list[Any]]:
+        made.clear()
+        ran(f"suite coverage {options}")
+        ((asked, _),) = made.of("taxonomy_coverage")
+        return (asked[0], [*asked[1]]), [args for args, _ in made.of("load_taxonomy")]
+
+    assert covered("") == (("named places", ["listed"]), [("medhelm",)])
+    assert covered("s.yaml") == (("own places", ["its own"]), [])
+    assert covered("s.yaml --taxonomy t --survey f") == (("named places", ["its own"]), [("t",)])
+    assert made.of("load_survey") == [((Path("f"), "named places"), {})]
+    assert made.of("show_board") == [((["table", "sorted"], ("One.",)), {})]

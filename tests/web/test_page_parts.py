@@ -27,7 +27,7 @@ from venire.orchestration.reading.analysis.movement import paths
 from venire.orchestration.reading.scores import ScoreCounts, ScoreSummary
 from venire.orchestration.reading.side_by_side import SideBySide
 from venire.orchestration.record.reader import RecordedCall, UnfinishedDeliberation
-from venire.orchestration.transcript import Decided, Ledger, Said
+from venire.orchestration.transcript import Decided, Ledger, Said, Stop
 from venire.orchestration.verdict import Dissent, Outcome
 from venire.rubrics import Case, Rubric, load_rubric
 from venire.rubrics.ballot import Quote
@@ -61,7 +61,15 @@ from venire.web.pages import people as people_page
 from venire.web.pages import reports
 from venire.web.pages.cases import FilterValues, _score, cases_view, column_head, pager
 from venire.web.pages.comparison import _apart, _difference_words, comparison_view
-from venire.web.pages.deliberation import _flags, _told_words, arm_choice, copy_buttons, side_by_side
+from venire.web.pages.deliberation import (
+    BRIEF,
+    _flags,
+    _told_words,
+    arm_choice,
+    copy_buttons,
+    deliberation_view,
+    side_by_side,
+)
 from venire.web.pages.frame import Reach, badge
 from venire.web.pages.overview import _alike, _arms, _causes, _kinds, _looks
 from venire.web.pages.people import differences_section, people_view, scores_section
@@ -1181,3 +1189,19 @@ def test_differences_lead_to_their_attribute_and_all_of_them_are_counted(
     assert "5 scores with people" in told and "a note" in told
     assert "a : 4 scores, 75% equal, mean difference +0.25" in told and "b :" not in told
     assert "The first 1 of 2 arms are drawn." in told and "ana 1.5" in told
+
+
+def test_brief_texts_stand_above_what_was_said_of_them_and_long_ones_beside_it() -> None:
+    verdict, asked = judged("mine", "ann", {"x": 4})
+    verdict.stop = Stop(reason="complete")
+
+    def room(output: str | None) -> str:
+        page = str(deliberation_view(verdict, asked, output and Case(id="c", output=output), ()))  # type: ignore[arg-type]  # fmt: skip
+        assert "1 round · 1 turn · 0 tokens" in page and "stopped: complete" in page
+        return (
+            "brief"
+            if 'class="room brief"' in page and page.index("<aside") < page.index('class="bench"')
+            else "beside"
+        )
+
+    assert [room("z" * BRIEF), room("z" * (BRIEF + 1)), room(None)] == ["brief", "beside", "brief"]

@@ -188,10 +188,12 @@ def test_a_report_is_read_by_the_names_it_has_and_a_suites_verdicts_come_before_
 
 
 def test_a_folder_lists_runs_in_it_and_in_folders_of_it_and_is_none_itself(tmp_path: Path) -> None:
-    for place in ("one", "deep/two", "deep/er/three", "suite/verdicts"):
+    for place in ("one", "one/replay", "deep/two", "deep/er/three", "suite/verdicts"):
         written_run(tmp_path / place, RUBRIC, [], {})
     (tmp_path / "suite" / suites.MARK).write_text("")
-    assert folder.runs_in(tmp_path) == [tmp_path / "deep/two", tmp_path / "one", tmp_path / "suite"]
+    assert folder.runs_in(tmp_path) == [
+        tmp_path / name for name in ("deep/two", "one", "one/replay", "suite")
+    ]
     assert folder.runs_in(tmp_path / "one") == folder.runs_in(tmp_path / "suite") == folder.runs_in(tmp_path / "gone") == []  # fmt: skip
 
 
@@ -298,3 +300,55 @@ def test_two_arms_are_compared_in_the_order_asked_for_or_the_first_with_another(
 
     assert compared() == ["one", "two"] and compared(a="two") == ["two", "one"]
     assert compared(a="three", b="one") == ["three", "one"] and compared(b="one") == ["one", "one"]
+
+
+def test_the_runs_of_a_folder_stand_the_newest_first_and_one_that_cannot_be_read_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    written = {"a": 5.0, "b": 9.0, "c": None}
+
+    def opened(run: Path, *, token: str, around: Any) -> Any:
+        if run.name == "bad":
+            raise VenireError("the record is damaged", remedy="restore it")
+        return SimpleNamespace(name=run.name)
+
+    monkeypatch.setattr(folder, "runs_in", lambda place: [place / name for name in (*written, "bad")])
+    monkeypatch.setattr(folder, "Inspector", opened)
+    monkeypatch.setattr(folder, "_last_written", lambda run: written[run.name])
+    shown: Any = folder.FolderInspector(tmp_path)
+    assert [(number, run.name) for number, run in shown._inspectors.items()] == [
+        ("2", "b"),
+        ("1", "a"),
+        ("3", "c"),
+    ]
+    assert [words.partition("\n")[0] for words in shown._unread] == ["the record is damaged"]
+
+
+def test_a_case_of_two_runs_is_read_of_either_in_the_order_that_was_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def side(number: str) -> Any:
+        store = SimpleNamespace(case=lambda case: f"{case} of {number}")
+        return SimpleNamespace(
+            number=number, key=f"{number}/j", arm=SimpleNamespace(name="j"), judged_by=lambda: number, inspector=SimpleNamespace(store=store),
+            read=lambda case: SimpleNamespace(verdict=f"verdict {number}", rubric=f"rubric {number}"),
+        )  # fmt: skip
+
+    monkeypatch.setattr(
+        folder, "comparison_view", lambda search, arms, case, sides, way: (case, sides, str(way))
+    )
+    shown: Any = folder.FolderInspector.__new__(folder.FolderInspector)
+    shown._sides = lambda: {f"{number}/j": side(number) for number in "12"}
+    shown._page = lambda title, here, main: (title, main)
+
+    def beside(**query: str) -> Any:
+        return asyncio.run(shown._beside(SimpleNamespace(query=query)))
+
+    title, (case, sides, way) = beside(a="2/j", b="1/j", id="c 1")
+    assert (title, case) == ("c 1", "c 1 of 2") and sides == [
+        ("verdict 2", "rubric 2"),
+        ("verdict 1", "rubric 1"),
+    ]
+    assert way.index("./2/case?id=c+1&amp;in_arm=j") < way.index("./1/case?id=c+1&amp;in_arm=j")
+    with pytest.raises(NotThere, match="no such jury"):
+        beside(a="2/j", b="3/j")

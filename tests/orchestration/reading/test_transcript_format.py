@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from written_transcripts import cast, transcript_of, written_run
 
-from venire import Case, Rubric, Store, VenireError
+from venire import Case, Rubric, Store, VenireError, load_rubric
 from venire.orchestration.reading.terminal import export_run
 from venire.orchestration.reading.transcript_format import SavedDeliberation, read_transcripts, save_run
 from venire.orchestration.transcript import Stop
@@ -74,6 +74,20 @@ def test_a_talk_that_names_no_rubric_jury_or_end_is_a_hung_one_of_its_speakers(t
         assert [(stop.reason, "does not say why" in stop.detail) for stop in stops if stop] == [("complete", True), ("rounds", False)]  # fmt: skip
     finally:
         store.release()
+
+
+def test_a_pair_is_written_as_its_file_has_it_whichever_output_was_shown_as_a(tmp_path: Path) -> None:
+    rows = [{"id": f"p{n}", "output_a": "North.", "output_b": "South."} for n in range(1, 5)]
+    cases = [Case.from_row(row) for row in rows]
+    assert {case.swapped for case in cases} == {False, True}
+    rubric = load_rubric("preference")
+    votes = {case.id: {"ana": {"preference": -1}} for case in cases}
+    lines = documents(tmp_path, rubric, written_run(tmp_path / "run", rubric, cases, {"mine": votes}))
+
+    assert [
+        {name: line["case"].get(name) for name in row} for line, row in zip(lines, rows, strict=True)
+    ] == rows
+    assert [saved.judged for saved in read_transcripts(write(tmp_path, *lines))] == cases
 
 
 def first(line: dict[str, Any]) -> dict[str, Any]:
