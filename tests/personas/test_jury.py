@@ -206,13 +206,13 @@ def test_other_words_for_a_rule_a_person_and_a_file_beside_the_jury(tmp_path: Pa
     (tmp_path / "j.yaml").write_text(
         "name: j\ncount: majority\nprotocol: panel\nseats:\n  - {name: ann, model: person}\n"
         "  - {name: b, model: recorded/a.csv#b, persona: p.yaml}\n  - {name: c, model: recorded/none.csv#c}\n"
-        "  - {name: d, model: local, adapter: x.gguf}\n"
+        "  - {name: d, model: local, adapter: x.gguf}\n  - {name: e, model: scripted/a.csv}\n"
     )
     jury = load_jury(tmp_path / "j.yaml")
 
     assert jury.count == "mode"
-    assert [seat.model for seat in jury.seats] == ["person/ann", f"recorded/{tmp_path}/a.csv#b", "recorded/none.csv#c", "local"]  # fmt: skip
-    assert [seat.is_person for seat in jury.seats] == [True, False, False, False]
+    assert [seat.model for seat in jury.seats] == ["person/ann", f"recorded/{tmp_path}/a.csv#b", "recorded/none.csv#c", "local", f"scripted/{tmp_path}/a.csv"]  # fmt: skip
+    assert [seat.is_person for seat in jury.seats] == [True, False, False, False, False]
     assert jury.seats[1].persona is not None and jury.seats[1].persona.name == "mine"
     assert jury.seats[3].adapter == str(tmp_path / "x.gguf")
 
