@@ -8,9 +8,12 @@ from krippendorff import alpha as krippendorff
 from scipy import stats
 
 from venire.evals.claims.figures import (
+    OverlapComparison,
     figures_json,
     figures_line,
     figures_table,
+    labelled_figures,
+    labelled_json,
     overlap_comparisons,
     overlap_json,
     recounted_options,
@@ -20,6 +23,8 @@ from venire.evals.claims.figures import (
     verifiers_json,
     verifiers_table,
 )
+from venire.evals.claims.labelled import LabelledClaims
+from venire.evals.statistics.estimate import Estimate, undefined
 from venire.orchestration.counting.claims import ClaimFindings, ClaimOutcome, claim_shares
 from venire.orchestration.reading.claim_card import ClaimCard
 from venire.personas.options import ClaimOptions
@@ -129,13 +134,13 @@ def test_a_verifier_is_held_against_the_others_and_not_against_itself() -> None:
 
 
 def test_words_in_common_are_a_share_of_the_text_that_the_measure_is_of() -> None:
-    """The output has six words, the reference four; three of them are in both, `the` twice in either."""
-    texts = card("a", ["SSS"], texts=("The cat and the dog sat.", "the cat, the cow"))
+    """The output has seven words, the reference four; three of them are in both, `the` twice in either."""
+    texts = card("a", ["SSS"], texts=("The cat and the dog sat down.", "the cat, the cow"))
 
-    assert shared_words(texts, "precision") == pytest.approx(3 / 6)
+    assert shared_words(texts, "precision") == pytest.approx(3 / 7)
     assert shared_words(texts, "recall") == pytest.approx(3 / 4)
-    assert shared_words(texts, "f1") == pytest.approx(3 / 5)
-    assert shared_words(texts, "contradiction") == pytest.approx(1 - 3 / 6)
+    assert shared_words(texts, "f1") == pytest.approx(3 / 5.5)
+    assert shared_words(texts, "contradiction") == pytest.approx(4 / 7)
     assert np.isnan(shared_words(card("a", ["SSS"]), "precision"))
 
 
@@ -207,3 +212,31 @@ def test_what_is_counted_otherwise_changes_and_what_is_not_named_stays() -> None
     assert recounted_options(jury, threshold=0.0) == jury.model_copy(update={"threshold": 0.0})
     other = recounted_options(jury, share="addressed", central_weight=3.0)
     assert (other.share, other.threshold, other.central_weight) == ("addressed", 0.7, 3.0)
+
+
+def test_claims_are_said_to_agree_better_only_where_the_whole_interval_says_so() -> None:
+    rho = Estimate(0.5, 0.2, 0.7, 20, "r")
+
+    def said(low: float, high: float) -> str:
+        gap = Estimate((low + high) / 2, low, high, 20, "r")
+        return OverlapComparison("recall", rho, rho, gap).sentence.rpartition(": ")[2]
+
+    assert said(0.1, 0.3) == "scores from claims agree better with people."
+    assert said(-0.3, -0.1) == "word overlap agrees better with people."
+    assert {said(-0.1, 0.3), said(-0.3, 0.1)} == {"neither is shown to agree better with people."}
+    none = undefined("no texts", method="r")
+    assert "word overlap cannot be compared with scores from claims (no texts)" in OverlapComparison("recall", rho, none, none).sentence  # fmt: skip
+    assert OverlapComparison("recall", none, rho, none).sentence == "recall: no texts."
+
+
+def test_labelled_claims_are_counted_by_the_first_person_and_unlabelled_ones_are_undecided() -> None:
+    """Ana labels three of four claims and calls two supported; Ben calls every one not supported."""
+    labelled = LabelledClaims()
+    for case, claim, verdict in (("a", "c1", "supported"), ("a", "c2", "supported"), ("b", "c1", "not_supported"), ("b", "c2", None)):  # fmt: skip
+        labelled.add(case, Claim(id=claim, of="output", text=claim), verdict, "ana")  # type: ignore[arg-type]
+        labelled.add_check(case, claim, "not_supported", "ben")
+    found = labelled_figures(labelled)
+
+    assert found.verdicts == {"supported": 2, "not_supported": 1, "not_addressed": 0, "undecided": 1}
+    assert (labelled.unlabelled, found.cases, found.shares["all"].value) == (1, 2, 0.5)
+    assert not found.measures and labelled_json(labelled, found)["unlabelled"] == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -298,3 +300,30 @@ def test_a_preference_is_scored_between_the_rows_outputs_as_people_answer(tmp_pa
     assert _scores(store, store.arms()[0], "preference") == dict.fromkeys((case.id for case in cases), -1.0)
     assert {case.swapped for case in cases} == {True, False}
     store.release()
+
+
+def test_a_hung_case_has_no_share_of_its_claims_and_a_rubrics_own_scores_are_read_as_they_were_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def heard(case: str, precision: float | None) -> tuple[Any, Any]:
+        findings = SimpleNamespace(
+            measure=lambda name: SimpleNamespace(value=precision), of=SimpleNamespace(all=0.25)
+        )
+        return SimpleNamespace(case=case), SimpleNamespace(findings=findings)
+
+    arm: Any = SimpleNamespace(name="j", jury=SimpleNamespace(protocol="decompose-verify", claims=None))
+    monkeypatch.setattr(
+        "venire.evals.claims.threshold.cards", lambda *given: [heard("a", 0.5), heard("b", None)]
+    )
+    assert _scores(None, arm, "all") == {"a": 0.25} and _scores(None, arm, "precision") == {"a": 0.5}  # type: ignore[arg-type]
+
+    plain: Any = SimpleNamespace(name="j", jury=SimpleNamespace(protocol="panel"))
+    counted = [
+        SimpleNamespace(case="a", outcomes={"clear": SimpleNamespace(value=3)}, derived={"overall": 2.5}),
+        SimpleNamespace(case="b", outcomes={"clear": SimpleNamespace(value=None)}, derived={"overall": None}),
+        SimpleNamespace(case="c", outcomes={"clear": SimpleNamespace(value="not_applicable")}, derived={}),
+    ]
+    monkeypatch.setattr(
+        "venire.evals.claims.threshold.verdicts", lambda *given, **more: [(plain, each) for each in counted]
+    )
+    assert _scores(None, plain, "clear") == {"a": 3.0} and _scores(None, plain, "overall") == {"a": 2.5}  # type: ignore[arg-type]

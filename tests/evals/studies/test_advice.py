@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from audit_worlds import ratings
 
-from venire import Jury, Rubric
+from venire import Jury, Rubric, load_rubric
 from venire.agents.cost import Cost, Price
 from venire.agents.model import Usage
 from venire.evals.statistics.contrast import Contrast
@@ -18,7 +18,7 @@ from venire.evals.statistics.estimate import Estimate
 from venire.evals.studies import advice
 from venire.evals.studies.advice import AdviceTables, juries_pay, price_words, recommended_arm
 from venire.evals.studies.candidates import DIFFERENCE
-from venire.evals.studies.checks import rating_gaps
+from venire.evals.studies.checks import design_errors, rating_gaps, rubric_errors
 from venire.evals.studies.dry_run import PlannedCall
 from venire.evals.studies.paired_means import cases_for, contrast_power, detectable
 from venire.evals.studies.plan_cost import (
@@ -33,6 +33,7 @@ from venire.evals.studies.plan_cost import (
     over_budget,
     search_cost,
 )
+from venire.evals.studies.schema import Design
 from venire.evals.studies.study_report import _juries_in_short, _use_in_short
 from venire.rubrics.case import Case
 
@@ -213,6 +214,53 @@ def test_what_people_left_unrated_is_said_by_name(rubric: Rubric) -> None:
     assert whole == []
     unasked, _ = rating_gaps(ratings("Ana", [3.0] * 4, names[0]), cases, rubric, names)
     assert [error.problem for error in unasked] == [f"no case has a rating of {names[1]}"]
+
+
+def test_costs_are_no_objective_only_where_no_question_that_is_asked_has_any() -> None:
+    fields = load_rubric("asr-impact").model_dump()
+    costed = fields["attributes"][0]["name"]
+    fields["scales"]["plain"] = {"level": "binary", "anchors": {0: "No", 1: "Yes"}}
+    fields["attributes"] = [*fields["attributes"], {"name": "other", "question": "?", "scale": "plain"}]
+    rubric = Rubric.model_validate(fields)
+
+    def problems(objective: str, *attributes: str) -> list[str]:
+        study: Any = SimpleNamespace(objective=objective, attributes=attributes)
+        return [error.problem.partition(",")[0] for error in rubric_errors(study, rubric)]
+
+    assert problems("costs") == problems("costs", costed) == problems("credit", "other") == []
+    assert problems("costs", "other") == ["objective: costs needs a rubric with costs"]
+    assert problems("credit", "othr") == ["the rubric 'asr-impact' has no attribute 'othr'"]
+
+
+def test_what_a_table_needs_of_the_data_is_said_where_it_is_not_there(rubric: Rubric) -> None:
+    name = rubric.names[0]
+    cases = [
+        Case(id=f"c{n}", output="x", system="one" if n else None, metadata={"ward": n}) for n in range(3)
+    ]
+    two = pd.concat([ratings("Ana", [3.0] * 3, name), ratings("Ben", [3.0] * 3, name)])
+
+    def problems(people: pd.DataFrame = two, given: list[Case] = cases, **keys: Any) -> list[str]:
+        return [error.problem for error in design_errors(Design(**keys), given, people, rubric)]
+
+    assert problems(tables=["panels", "agreement"]) == problems(predictors=["ward"]) == []
+    assert "panels: 1 person rated" in problems(two[:3], tables=["panels"])[0]
+    assert "ranking: the cases name 1 system" in problems(tables=["ranking"])[0]
+    other = [*cases, Case(id="d", output="x", system="two")]
+    assert problems(given=other, tables=["ranking", "self_preference"]) == []
+    assert "no case has 'wart'" in problems(predictors=["wart"])[0]
+    assert problems(tables=["strata"], strata=["system"]) == []
+    assert problems(tables=["strata"], strata=["group"]) == ["strata: no case has a group"]
+    needed = [
+        ("strata", "strata"),
+        ("detection", "label"),
+        ("rescore", "people: rescore"),
+        ("tasks", "tasks"),
+    ]
+    for table, key in needed:
+        assert problems(tables=[table]) == [f"tables: {table} needs the key {key}"]
+    label = {"column": "ward", "wrong": [1], "attributes": [name, "nothing"]}
+    assert problems(tables=["detection"], label=label) == ["label: the rubric has no attribute 'nothing'"]
+    assert problems(severity={"attribute": "none"}) == ["severity: the rubric has no attribute 'none'"]
 
 
 def planned(least: Cost, further: Cost | None, **prices: Price | None) -> PlanCost:

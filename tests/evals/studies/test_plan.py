@@ -11,10 +11,10 @@ from checkout import ROOT
 from command_line import venire
 from study_files import CASES, LABELS, first_cases, run_quietly, server_models, study_file
 
-from venire import Case, VenireError, load_cases
-from venire.evals.studies.arms import CaseSplit, split_cases, study_split
-from venire.evals.studies.plan import Plan, plan_study
-from venire.evals.studies.schema import Split
+from venire import Case, Jury, VenireError, load_cases
+from venire.evals.studies.arms import CaseSplit, StudyArm, split_cases, study_split
+from venire.evals.studies.plan import Plan, _plan_task, plan_study
+from venire.evals.studies.schema import Split, Task
 from venire.evals.studies.study import StudyCannotRun, load_study
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -451,3 +451,27 @@ def test_a_temperature_may_be_left_to_the_model_beside_others(tmp_path: Path) ->
     plan = planned(tmp_path, grid={"personas": {"pair": GROUPS["pair"]}, "models": server_models(NOWHERE, "a"), "temperature": [None, 0.5], "singles": False})  # fmt: skip
 
     assert {arm.name: {seat.temperature for seat in arm.jury.seats} for arm in plan.arms} == {"pair-tnone": {None}, "pair-t0_5": {0.5}}  # fmt: skip
+
+
+def test_a_task_is_judged_by_the_arms_it_names_or_by_those_that_hear_every_case_with_examples_of_its_own(
+    tmp_path: Path,
+) -> None:
+    seats = [{"name": "a", "model": "scripted/none"}]
+    own = {"n": 2, "cases": str(CASES), "ratings": str(LABELS)}
+    juries = {name: Jury.model_validate({"name": name, "protocol": "panel", "seats": seats, **({"shots": shots} if shots else {})}) for name, shots in (("plain", None), ("own", own), ("shown", {**own, "among": ("b", "a")}))}  # fmt: skip
+    arms = [StudyArm(jury, "linear") for jury in juries.values()]
+    few = [StudyArm(juries["plain"].model_copy(update={"name": str(on)}), on=on) for on in ("test", 2)]
+    paths: dict[str, Any] = {"cases": Path("c.jsonl"), "ratings": Path("r.csv"), "rubric": "clinical-note"}
+    (tmp_path / "c.jsonl").write_text(CASES.read_text())
+    (tmp_path / "r.csv").write_text(LABELS.read_text())
+    planned = _plan_task("t", Task(**paths), tmp_path, [*arms, *few])
+
+    assert [(arm.name, arm.on, arm.calibration) for arm in planned.arms] == [(name, "all", "none") for name in juries]  # fmt: skip
+    plain, named, shown = (arm.jury.shots for arm in planned.arms)
+    assert plain is None and named == juries["own"].shots and shown is not None
+    assert (shown.cases, shown.ratings) == (tmp_path / "c.jsonl", tmp_path / "r.csv")
+    assert shown.among == tuple(sorted(case.id for case in load_cases(CASES))) and len(planned.cases) == len(shown.among)  # fmt: skip
+    some = _plan_task("t", Task(**paths, arms=("2", "own")), tmp_path, [*arms, *few])
+    assert [(arm.name, arm.on) for arm in some.arms] == [("2", "all"), ("own", "all")]
+    with pytest.raises(VenireError, match="the task t names 'own', which is not an arm"):
+        _plan_task("t", Task(**paths, arms=("own",)), tmp_path, few)
