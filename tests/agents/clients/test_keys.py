@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from venire import VenireError
@@ -11,6 +13,7 @@ from venire.agents.clients.keys import (
     key_from,
     key_in,
     redact_secrets,
+    refuse_in_address,
     secret_forms,
     sent_secrets,
 )
@@ -82,3 +85,38 @@ def test_keys_in_the_environment_are_those_with_a_keys_name_and_length(
     with pytest.raises(VenireError) as error:
         key_in("A_KEY")
     assert "break" not in str(error.value).replace("line break", "")
+
+
+@pytest.mark.parametrize("key", ["sk-canary\n", "sk-\u2019canary", "sk-canary\x00"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr("os.environ", {"MY_KEY": key})
+
+    with pytest.raises(
+        VenireError, match="the key in MY_KEY holds a line break or another character"
+    ) as error:
+        key_in("MY_KEY")
+    assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "parts", "refused"),
+    [
+        ("https://h/v1?key=canary", ("query", "username"), "query"),
+        ("https://canary@h/v1", ("query", "username"), "username"),
+        ("https://canary@h/v1", ("query",), None),
+        ("https://h/v1", ("query", "username"), None),
+        (None, ("query", "username"), None),
+    ],
+)
+def test_an_address_with_a_part_that_a_library_would_lose_is_refused(
+    address: str | None, parts: tuple[Any, ...], refused: str | None
+) -> None:
+    settings = ModelSettings(model="openai/m", base_url=address)
+    if refused is None:
+        refuse_in_address(settings, *parts)
+    else:
+        with pytest.raises(VenireError, match=f"an address that has a {refused}") as error:
+            refuse_in_address(settings, *parts)
+        assert "canary" not in str(error.value)

@@ -198,3 +198,15 @@ def test_what_came_in_the_place_of_an_answer_is_charged_and_quoted_without_the_k
     assert SECRET not in moved.detail and "https://else/" in moved.detail and "q=1" not in moved.detail
     busy, _ = ask((429, f"slow {SECRET}", {"Retry-After": "7"}))
     assert (busy.busy, busy.retry_after) == (True, 7.0) and SECRET not in busy.detail
+
+
+@pytest.mark.parametrize(
+    ("base_url", "asked"),
+    [
+        ("http://h:1/v1", "http://h:1/v1/chat/completions"),
+        ("http://h:1/v1/?api-version=2#top", "http://h:1/v1/chat/completions?api-version=2"),
+        ("https://h", "https://h/chat/completions"),
+    ],
+)
+def test_a_completion_is_asked_for_under_the_address_with_its_query(base_url: str, asked: str) -> None:
+    assert str(ServerClient(base_url, None)._endpoint._url) == asked
