@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import pairwise, permutations
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from venire.agents.budget import Budget, Meter
 from venire.agents.cost import Receipt
 from venire.agents.juror import Turn
 from venire.agents.orchestrator import Decision, Dispute, Disputes, Finding, Moderation, Silence
+from venire.agents.providers import Providers
 from venire.orchestration.bench import Bench, together
 from venire.orchestration.protocols import orchestrated
 from venire.orchestration.protocols.debate import advocate_label, advocates
@@ -146,6 +148,26 @@ def test_a_jury_that_cannot_be_asked_or_paid_is_refused_before_any_call(
         court.check(jury, orchestrated=True)
     if orchestrator:
         court.check(jury, orchestrated=False)
+
+
+@pytest.mark.parametrize(
+    ("seat", "chair", "protocol", "problem"),
+    [
+        ("person/ann", "scripted", "decompose-verify", "cannot list or check claims"), ("scripted", "person/ann", "magentic-one", "cannot fill in the ledgers"),
+        ("person/ann", "scripted", "magentic-one", ""), ("person/ann", "scripted", "panel", ""), ("scripted", "person/ann", "orchestrated", ""),
+    ],
+)  # fmt: skip
+def test_a_person_may_sit_where_a_ballot_is_all_that_is_asked_of_her(
+    tmp_path: Path, seat: str, chair: str, protocol: str, problem: str
+) -> None:
+    fields = {"name": "j", "protocol": protocol, "seats": [{"name": "a", "model": seat}], "orchestrator": {"model": chair}}  # fmt: skip
+    jury = Jury.model_validate(fields)
+    court = Court(providers=Providers(desk=tmp_path))
+    if problem:
+        with pytest.raises(VenireError, match=problem):
+            court.check(jury, orchestrated=True)
+    else:
+        court.check(jury, orchestrated=True)
 
 
 def test_who_is_absent_neither_sits_nor_is_known_to_who_presides() -> None:

@@ -12,6 +12,7 @@ from planted_run import RUBRIC
 from written_transcripts import abstained, cast, transcript_of, written_run
 
 from venire import Case, Store, VenireError
+from venire.agents.desk import SeatedPerson
 from venire.agents.orchestrator import Dispute, Finding
 from venire.evals import suites
 from venire.orchestration.transcript import Decided, Ledger, Said
@@ -352,3 +353,122 @@ def test_a_case_of_two_runs_is_read_of_either_in_the_order_that_was_chosen(
     assert way.index("./2/case?id=c+1&amp;in_arm=j") < way.index("./1/case?id=c+1&amp;in_arm=j")
     with pytest.raises(NotThere, match="no such jury"):
         beside(a="2/j", b="3/j")
+
+
+def test_the_overview_names_twelve_cases_and_only_those_people_for_whom_a_ballot_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = list[Any]()
+    monkeypatch.setattr(server, "overview", lambda name, arms, censuses, counts, looks, *rest, **more: given.append((name, looks, rest, more)))  # fmt: skip
+    monkeypatch.setattr(server, "seated_people", lambda run: [SeatedPerson("ann", 2, 0, 0.0), SeatedPerson("bob", 0, 3, 60.0)])  # fmt: skip
+    monkeypatch.setattr(server, "progress_section", lambda going, arms: going)
+    asked = list[CaseSearch]()
+
+    def find(search: CaseSearch) -> tuple[list[int], int]:
+        asked.append(search)
+        return list(range(50)), 90
+
+    made = inspector(
+        _name="run", _location="run", reader=SimpleNamespace(arms=list), finder=lambda: SimpleNamespace(find=find), index=SimpleNamespace(score_counts=len, censuses=len),
+        _reach=lambda: "reach", differences=SimpleNamespace(largest=lambda most: [most]), _deliberation_effects=lambda: (["said"], True),
+        store=SimpleNamespace(unfinished_deliberations=lambda most: f"{most} at most"),
+    )  # fmt: skip
+    notes, _ = asyncio.run(made._overview(None))
+
+    ((name, looks, rest, more),) = given
+    assert (name, looks, asked) == ("run", list(range(12)), [CaseSearch(flag="any")])
+    assert rest == ("reach", [8], ["said"]) and more == {"working": True, "going": "12 at most"}
+    assert "2 ballots wait for ann" in str(notes) and "bob" not in str(notes)
+
+
+@pytest.mark.parametrize("redacted", [False, True])
+@pytest.mark.parametrize("prompts", [False, True])
+def test_the_page_of_a_case_has_the_words_that_the_record_holds_and_that_may_be_shown(
+    monkeypatch: pytest.MonkeyPatch, redacted: bool, prompts: bool
+) -> None:
+    shown, copied, revised = dict[str, Any](), list[Any](), list[Any]()
+    verdict = SimpleNamespace(case="c", transcript="transcript")
+    read = SimpleNamespace(verdict=verdict, rubric="rubric", flags=("flag",), arm="arm", others=("other",))
+    asked = list[tuple[str, str]]()
+
+    def view(*args: Any, **named: Any) -> str:
+        shown.update(named, args=args)
+        return "main"
+
+    def of(case: str, arm: str) -> Any:
+        asked.append((case, arm))
+        return read
+
+    for name, stub in {
+        "neighbours": lambda *args: "", "arm_choice": lambda *args: "", "copy_buttons": lambda *args: copied.append(args), "beside_parent": lambda *args: None, "deliberation_view": view,
+        "side_by_side": lambda *args: args[1:], "judges_line": lambda *args: "judges", "Revisions": lambda *args: revised.append(args), "fragment": lambda *parts: parts,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(server, name, stub)
+    made = inspector(
+        _prompts=prompts, _controls=None, people=SimpleNamespace(of=lambda case: f"of {case}", ratings_of=lambda case: f"ratings of {case}"), _case_in_progress=lambda *args: None,
+        store=SimpleNamespace(name="run", redacted=redacted, case=lambda case: "whole case"), finder=lambda: SimpleNamespace(neighbours=lambda *args: (None, None)),
+        reader=SimpleNamespace(arms_of=lambda case: ["first", "second"], read=of, calls=lambda verdict: "calls"), _page=lambda *args: args,
+    )  # fmt: skip
+    asyncio.run(made._case(SimpleNamespace(query={"id": "c"})))
+    asyncio.run(made._case(SimpleNamespace(query={"id": "c", "in_arm": "second"})))
+
+    assert asked == [("c", "first"), ("c", "second")]
+    assert copied == [("run", verdict, None if redacted else "whole case")] * 2
+    assert revised == [(verdict, None if redacted else "run")] * 2, "a redacted run cannot be replayed"
+    assert (shown["calls"], shown["people"], shown["judges"]) == (
+        "calls" if prompts else None,
+        "ratings of c",
+        "judges",
+    )
+    assert shown["beside"] == (None, ([verdict, "other"], "rubric", "of c")) and shown["args"][2:] == ("whole case", ("flag",))  # fmt: skip
+
+
+def test_a_replay_stands_after_what_it_replays_and_a_case_that_replays_nothing_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = SimpleNamespace(before="before", after="after", change="without b")
+    monkeypatch.setattr(
+        server, "comparison_view", lambda search, arms, case, sides, pair: (case, sides, pair)
+    )
+    monkeypatch.setattr(
+        server, "beside_parent", lambda store, verdict: pair if verdict == "c in again" else None
+    )
+    reader = SimpleNamespace(
+        read=lambda case, arm: SimpleNamespace(verdict=f"{case} in {arm}", rubric="rubric")
+    )
+    made = inspector(reader=reader, store=SimpleNamespace(case=lambda case: f"text of {case}"), _page=lambda title, here, search, main: (title, main))  # fmt: skip
+    title, shown = asyncio.run(made._beside_parent(SimpleNamespace(query={"id": "c", "in_arm": "again"})))
+    assert title == "c: without b" and shown == (
+        "text of c",
+        [("before", "rubric"), ("after", "rubric")],
+        pair,
+    )
+    with pytest.raises(NotThere, match="is not a replay"):
+        asyncio.run(made._beside_parent(SimpleNamespace(query={"id": "c", "in_arm": "mine"})))
+
+
+@pytest.mark.parametrize(("scored", "reading"), [(3, True), (5, False)])
+def test_the_page_of_people_has_what_its_address_asks_for_and_says_while_more_is_to_come(
+    monkeypatch: pytest.MonkeyPatch, scored: int, reading: bool
+) -> None:
+    searched, shown = list[CaseSearch](), dict[str, Any]()
+
+    def find(search: CaseSearch) -> tuple[str, str]:
+        searched.append(search)
+        return "rows", "counts"
+
+    def view(*args: Any, **named: Any) -> str:
+        shown.update(named, args=args[2:])
+        return ""
+
+    monkeypatch.setattr(server, "people_view", view)
+    known = SimpleNamespace(scored=scored, told_of=5, worth=None)
+    made = inspector(
+        people="people", differences=SimpleNamespace(statistics=lambda: known, find=find), index=SimpleNamespace(read_to=SimpleNamespace(scored=5)),
+        reader=SimpleNamespace(arms=list), _figures_worker=None,
+    )  # fmt: skip
+    asyncio.run(made._people(SimpleNamespace(query={"arm": "j", "sort": "case", "page": "2"})))
+    assert searched == [CaseSearch(arm="j", sort="case", page=2)]
+    assert shown == {"args": ("rows", "counts", "people"), "reading": reading}
+    asyncio.run(made._people(SimpleNamespace(query={"sort": "cost"})))
+    assert searched[1] == CaseSearch(sort="apart")
