@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from venire.agents.clients.endpoint import Answer, AnswerCut, AnswerTooLong, ProxyFailure
-from venire.agents.clients.server import ServerClient, chat_body, chat_reply
+from venire.agents.clients.server import ServerClient, chat_body, chat_reply, probe
 from venire.agents.model import (
     AccessRefused,
     Message,
@@ -20,6 +20,7 @@ from venire.agents.model import (
     TransientFailure,
     Usage,
 )
+from venire.personas.jury import ModelSettings
 from venire.rubrics.ballot import Schema
 
 SECRET = "sk-canary-0123456789"
@@ -210,3 +211,35 @@ def test_what_came_in_the_place_of_an_answer_is_charged_and_quoted_without_the_k
 )
 def test_a_completion_is_asked_for_under_the_address_with_its_query(base_url: str, asked: str) -> None:
     assert str(ServerClient(base_url, None)._endpoint._url) == asked
+
+
+def test_what_the_proxy_is_sent_in_secret_is_taken_out_of_all_that_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.environ", {"http_proxy": "http://me:canary-word@proxy:3128"})
+    client = ServerClient("http://h.example:1/v1", "key-of-the-seat")
+
+    assert "canary-word" in client.secrets
+    assert client._readable(b"canary-word and key-of-the-seat") == "[key] and [key]"
+
+
+def test_before_a_run_a_server_is_asked_for_the_model_with_the_seats_key_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    async def find_model(server: Any, name: str) -> bool:
+        asked.append((server.model, server.url, dict(server.headers), server.key_name, name))
+        return True
+
+    monkeypatch.setattr("venire.agents.clients.server.find_model", find_model)
+    monkeypatch.setenv("MY_KEY", "key-12345")
+    seat = ModelSettings(model="server/own/m", base_url="http://h:1/v1", api_key_env="MY_KEY")
+
+    assert asyncio.run(probe(seat)) and asyncio.run(
+        probe(ModelSettings(model="server/m", base_url="http://h:1/v1"))
+    )
+    assert asked == [
+        ("server/own/m", "http://h:1/v1", {"Authorization": "Bearer key-12345"}, "MY_KEY", "own/m"),
+        ("server/m", "http://h:1/v1", {}, "", "m"),
+    ]
