@@ -12,6 +12,8 @@ from venire.evals.audits.independence import (
     _sentence,
     effective_number,
     effective_votes,
+    independence_section,
+    independence_table,
     independent_majority,
     votes_by_round,
 )
@@ -216,3 +218,28 @@ def test_a_vote_is_right_within_half_a_step_and_a_blank_one_is_neither_right_nor
 
     assert found["labelled"].tolist() == [True] * 6 + [False]
     assert found["value"].tolist() == pytest.approx([1, 1, np.nan, 0, 1, 0, np.nan], nan_ok=True)
+
+
+def test_juries_of_two_seats_or_more_are_told_of_from_the_first_round_to_the_last() -> None:
+    """Of four cases x is right on three and y on two; in the second round y turns to what x said of the last."""
+    five = Question(Scale.model_validate({"level": "ordinal", "anchors": {n: str(n) for n in range(1, 6)}}), "high")  # fmt: skip
+    said = {"x": (3, 3, 3, 5), "y": (3, 5, 3, 3), "lone": (3, 3, 3, 3)}
+    rows = [("jury" if juror != "lone" else "single", f"c{n}", juror, "a", 1, value) for juror, values in said.items() for n, value in enumerate(values)]  # fmt: skip
+    rows += [("jury", "c3", "y", "a", 2, 5), ("jury", "c1", "y", "a", 2, 3), ("jury", "none", "x", "a", 1, 3)]
+    rounds = pd.DataFrame(rows, columns=["arm", "case", "juror", "attribute", "round", "value"])
+    truth = pd.DataFrame({"case": [f"c{n}" for n in range(4)], "attribute": "a", "value": 3.0})
+    table = independence_table(rounds, truth, {"a": five})
+
+    assert table[["arm", "round", "jurors", "cases"]].to_numpy().tolist() == [["jury", 1, 2, 4], ["jury", 2, 2, 4]]  # fmt: skip
+    assert table["majority"].tolist() == [pytest.approx((1 + 0.5 + 1 + 0.5) / 4), pytest.approx(3 / 4)]
+    assert table[["right_to_wrong", "wrong_to_right"]].to_numpy().tolist() == [[0, 0], [1, 1]]
+    section = independence_section(rounds, truth, {"a": five})
+    assert section is not None
+    (told,) = section.sentences
+    assert "majority is right in 75% of 4 cases" in told and "After the first round they were worth" in told
+    assert "the majority was right in 75% of cases. In later rounds 1 vote went from wrong to right and 1 from right to wrong." in told  # fmt: skip
+    assert told.startswith("jury, a: 2 jurors are worth 1.0 independent votes, because they tend") and "worth 3.0 independent votes, and" in told  # fmt: skip
+    twice = pd.concat([rounds, rounds.assign(arm="other")])
+    (one, rest) = independence_section(twice, truth, {"a": five}, most=1).sentences  # type: ignore[union-attr]
+    assert one == told and rest.endswith("only in the table: 1.")
+    assert independence_section(rounds[rounds["arm"] == "single"], truth, {"a": five}) is None

@@ -510,6 +510,10 @@ def test_a_case_that_has_votes_and_no_verdict_comes_first_and_a_risk_is_named_wi
         ballots=[votes("jury", "a", [4.0, 4.0, 4.0])],
     )
     found = docket_of(world)
+    unvoted = docket_of(
+        evidence(SAFE, arms=[ratings("jury", [4.0, 4.0])], ballots=[votes("jury", "a", [1.0])])
+    )
+    assert unvoted["risk"].to_dict() == pytest.approx({"c0": 0.75, "c1": math.nan}, nan_ok=True)
 
     assert found.index[0] == "c2" and found["undecided"].to_dict() == {"c2": True, "c0": False, "c1": False}
     assert found.loc["c0", "reasons"] == ("risk: 5, near the bad end of its scale (5)",)

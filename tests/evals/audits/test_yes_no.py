@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -143,3 +145,27 @@ def test_an_arm_on_other_cases_and_one_person_alone_are_said_and_have_no_figures
     assert len(told) == 3 and "only one person answered" in told[0]
     assert "jury said yes 1 times (1 right, 0 wrong) and no 2 times (1 right, 1 wrong)" in told[1]
     assert told[2] == "concordant: late and people's majority have no case in common."
+
+
+def test_a_case_without_a_readable_answer_is_no_tie() -> None:
+    people = [rows("p1", "concordant", [1, 1, 0.5, 0]), rows("p2", "concordant", [1, 0, 0.5, 0])]
+    section = yes_no_section(evidence(people, [rows("jury", "concordant", [1, 1, 1, 0])]))
+    assert section is not None
+
+    (panel,) = section.tables["people"].to_dict("records")
+    assert (panel["cases"], panel["tied"], panel["yes_by_majority"], panel["no_by_majority"]) == (4, 1, 1, 1)
+
+
+def test_of_two_conditional_questions_each_is_told_with_its_own_shares(people: list[pd.DataFrame]) -> None:
+    fields = RUBRIC.model_dump()
+    fields["attributes"] = [*fields["attributes"], {"name": "harm", "question": "?", "scale": "agree", "asked_if": {"concordant": 0}}]  # fmt: skip
+    rubric = Rubric.model_validate(fields)
+    given = evidence([*people, rows("p2", "harm", [1] * 25 + [0] * 15)], [rows("judge", "concordant", TRUTH)])
+    found = replace(given, questions=rubric_questions(rubric), rubrics={"judge": rubric})
+    section = yes_no_section(found)
+    assert section is not None
+
+    first, second = section.sentences[-2:]
+    assert first.startswith("preference (asked only if concordant is 1): people gave 20 answers: ai 75.0% (")
+    assert second.startswith("harm (asked only if concordant is 0): people gave 20 answers: 0 75.0% (")
+    assert "1 25.0% (" in second and "ai" not in second.partition(": ")[2]

@@ -63,7 +63,10 @@ def test_a_sentence_said_twice_is_found_twice_and_facts_of_an_irrelevant_one_are
     said = {"text": "One.", "human-atomic-facts": [fact("S", " First. "), fact("NS")]}
     aside = {"text": "Two.", "is-relevant": False, "human-atomic-facts": None, "model-atomic-facts": [{"text": "x"}, "y"]}  # fmt: skip
     plain = {"text": "", "is-relevant": True, "model-atomic-facts": [{"text": "x"}]}
-    file = write_rows(tmp_path / "x.jsonl", response("a", said, plain, aside, said, output="One. Two. One."))
+    unsaid = {"text": "", "model-atomic-facts": [{"text": "x"}]}
+    file = write_rows(
+        tmp_path / "x.jsonl", response("a", said, plain, unsaid, aside, said, output="One. Two. One.")
+    )
     labelled = read_labelled(file)
 
     claims = [row.claim for row in labelled.claims]
