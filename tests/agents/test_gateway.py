@@ -253,6 +253,22 @@ def test_what_came_in_the_place_of_an_answer_is_paid_and_recorded(shape: type[Ba
     assert kept.text == "x" * 9 and seat.client.sent[0].key not in seat.record.replies
 
 
+def test_all_that_came_in_an_answers_place_is_on_its_receipt_once_and_is_no_failed_try_besides(
+    shape: type[BaseModel],
+) -> None:
+    def cut(tokens: int) -> TransientFailure:
+        failure = TransientFailure("cut short")
+        failure.received = Reply("half", Usage(40, tokens), usd=0.25)
+        return failure
+
+    seat = Seat(cut(1), cut(2), ballot(4))
+    first, again = seat.fill(shape).spent, seat.fill(shape).spent
+
+    assert (len(first.calls), first.completion, first.usd, first.failures) == (3, 33, 1.0, ())
+    assert len(seat.client.sent) == 3 and len(seat.record.replies) == 3
+    assert (again.calls, again.completion, again.usd) == (first.calls[-1:], 30, 0.5)
+
+
 def test_alternates_are_asked_in_turn_and_the_answer_says_whose_it_is(shape: type[BaseModel]) -> None:
     second, third = Seat(REFUSAL, model="server/b"), Seat(ballot(4), model="server/c")
     seat = Seat(REFUSAL, alternates=(second, third))
