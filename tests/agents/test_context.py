@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,18 @@ from venire.agents.clients.local import LocalClient
 from venire.agents.model import Message, Reply, Request, Sampling, Usage
 from venire.agents.model_client import DEFAULT_CONTEXT
 from venire.agents.providers import Providers
-from venire.agents.tokens import Window, estimated_tokens, impossible_usage, reported_count, window
+from venire.agents.tokens import (
+    Window,
+    estimated_tokens,
+    estimated_usage,
+    impossible_usage,
+    reported_count,
+    window,
+)
 from venire.orchestration.reading.terminal import show_case
 from venire.orchestration.run_session import RunSession, run_session
 from venire.personas import ModelSettings
+from venire.rubrics.ballot import Schema
 
 
 def window_of(**settings: Any) -> Window:
@@ -179,6 +188,24 @@ def test_counts_that_no_tokenizer_gives_are_impossible(usage: Usage, why: str | 
         "m", (Message("user", "b" + " " * 5000 + "b"),), schema=None, settings=Sampling(), repeat=0, timeout=1
     )
     assert impossible_usage(spaces, Reply("a", Usage(2, 1))) is None, "a run of spaces may be one token"
+
+
+def test_an_estimate_counts_what_was_sent_and_said_and_leaves_the_price_open() -> None:
+    messages = (Message("system", "s" * 4), Message("user", "b" * 5, "o" * 6))
+    asked = Request("m", messages, schema=None, settings=Sampling(), repeat=0, timeout=1)
+    stated = Reply("a" * 10, Usage(9, 999_999, 9), usd=7.0, seconds=2.0, version="v")
+
+    found = estimated_usage(asked, stated, "implausible")
+
+    # A token for every three characters that were begun: 2, 2 and 2 of the prompt, and 4 of the answer.
+    assert (found.usage, found.usd, found.estimated) == (Usage(6, 4, 0), None, "implausible")
+    assert (found.text, found.seconds, found.version) == (stated.text, 2.0, "v")
+    form = Schema({"description": "d" * 1000})
+    long = Usage(4 * (15 + len(form.text)) + 20_000, 1)
+    assert impossible_usage(replace(asked, schema=form), Reply("a", long)) is None, (
+        "some count the form as well"
+    )
+    assert impossible_usage(asked, Reply("a", long)) is not None
 
 
 @pytest.mark.parametrize(
