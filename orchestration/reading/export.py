@@ -60,13 +60,15 @@ def sealed_cases(store: Store) -> dict[str, int]:
 
     Nobody is shown a vote on them, another jury's neither.
     """
-    asked = {} if is_address(store.name) else cases_asked(Path(store.name))
+    if is_address(store.name):
+        return {}
+    asked, going = cases_asked(Path(store.name)), store.writing()
     sealed: dict[str, int] = {}
-    for arm in store.arms() if asked else ():
+    for arm in store.arms() if asked or going else ():
         for person in ((seat.model or "").partition("/")[2] for seat in arm.jury.seats if seat.is_person):
             mine, heard, cases = asked.get(person, {}), store.first_numbers(arm), store.first_numbers()
-            # While the run goes on, she will be asked about the others too.
-            wanted = cases.keys() if store.writing() else cases.keys() & mine.keys()
+            # While the run goes on, she will be asked about the others too, were she not asked about any yet.
+            wanted = cases.keys() if going else cases.keys() & mine.keys()
             sealed |= {case: cases[case] for case in wanted - heard.keys() if not mine.get(case)}
     return sealed
 

@@ -205,7 +205,7 @@ ANN = {"ann": {"a": True, "b": False, "d": False}}
         (False, ["ann", "bob"], {"ann": {"b": False}, "bob": {"a": False, "gone": False}, "eve": {"c": False}}, {"a": 1, "b": 2}),
         (True, ["ann", "bob"], {"ann": {"a": True, "b": True}, "bob": {"c": True, "d": True}}, {"a": 1, "b": 2, "c": 3}),
         (False, [], ANN, {}),
-        (True, ["ann"], {}, {}),
+        (True, ["ann"], {}, {"a": 1, "b": 2, "c": 3}), (False, ["ann"], {}, {}), (True, [], {}, {}),
     ],
 )  # fmt: skip
 def test_while_a_run_goes_on_what_a_person_will_still_be_asked_is_hidden_too(
