@@ -313,6 +313,57 @@ def test_whoever_is_cancelled_when_its_turn_has_come_gives_the_place_back() -> N
     asyncio.run(main())
 
 
+def test_whoever_is_cancelled_when_it_was_refused_has_no_place_to_give_back() -> None:
+    async def visitor(queue: AdmissionQueue) -> None:
+        async with queue:
+            pass
+
+    async def main() -> None:
+        limiter = RateLimiter(1)
+        queue = AdmissionQueue(limiter)
+        async with queue:
+            refused = asyncio.create_task(visitor(queue))
+            await asyncio.sleep(0)
+            queue._refuse_all("circuit open")
+            refused.cancel()
+            await asyncio.gather(refused, return_exceptions=True)
+            assert refused.cancelled() and limiter.active == 1
+        assert limiter.active == 0
+
+    asyncio.run(main())
+
+
+def test_nobody_who_comes_when_a_pause_is_over_goes_before_those_who_waited_for_its_end() -> None:
+    now, order = [0.0], []
+
+    async def visitor(queue: AdmissionQueue, name: str) -> None:
+        async with queue:
+            order.append(name)
+
+    async def main() -> None:
+        limiter = RateLimiter(1)
+        limiter.on_busy(0, 0, 60)
+        queue = AdmissionQueue(limiter, clock=lambda: now[0])
+        first = asyncio.create_task(visitor(queue, "first"))
+        await asyncio.sleep(0)
+        now[0] = 61
+        async with asyncio.timeout(5):
+            await asyncio.gather(first, visitor(queue, "second"))
+
+    asyncio.run(main())
+    assert order == ["first", "second"]
+
+
+def test_a_provider_that_asked_to_wait_is_not_probed_before() -> None:
+    limiter = RateLimiter(9)
+    limiter.on_busy(0, 0, 60)
+    for second in range(1, 7):
+        limiter.on_failure(second, "no answer")
+
+    assert limiter.circuit_open is not None
+    assert (limiter.delay(20), limiter.delay(60)) == (40, 0)
+
+
 class Dead(ModelClient):
     """A provider that is not there, until it is."""
 
