@@ -18,7 +18,7 @@ from server_juries import AskNobody, jury_at
 
 from venire import Case, Limits, ModelUnreachable, Rubric, deliberate_sync
 from venire.agents import pacing
-from venire.agents.budget import Budget, BudgetSpent, Meter
+from venire.agents.budget import Budget, BudgetSpent, LimitReached, Meter
 from venire.agents.model import Reply, Request, Sampling, TransientFailure
 from venire.agents.model_client import ModelClient
 from venire.agents.pacing import SENDS, AdmissionQueue, RateLimiter, RetrySchedule
@@ -352,6 +352,30 @@ def test_nobody_who_comes_when_a_pause_is_over_goes_before_those_who_waited_for_
 
     asyncio.run(main())
     assert order == ["first", "second"]
+
+
+def test_a_longer_pause_is_not_cut_short_by_another_request_that_was_told_less() -> None:
+    limiter = RateLimiter(9)
+    limiter.on_busy(0, 0, 60)
+    limiter.on_busy(0, 1, 1)
+
+    assert limiter.delay(2) == 58
+
+
+@pytest.mark.parametrize(
+    ("error", "delay"),
+    [(LimitReached("max_usd"), 0.0), (BudgetSpent("max_usd"), 0.0), (ValueError("sent"), 0.9)],
+)
+def test_whoever_a_limit_kept_from_sending_takes_nothing_of_the_rate(error: Exception, delay: float) -> None:
+    limiter = RateLimiter(9, rpm=60)
+
+    async def main() -> None:
+        async with AdmissionQueue(limiter, clock=lambda: 100.0):
+            raise error
+
+    with pytest.raises(type(error)):
+        asyncio.run(main())
+    assert limiter.delay(100.0) == pytest.approx(delay)
 
 
 def test_a_provider_that_asked_to_wait_is_not_probed_before() -> None:
