@@ -354,6 +354,25 @@ def test_nobody_who_comes_when_a_pause_is_over_goes_before_those_who_waited_for_
     assert order == ["first", "second"]
 
 
+def test_whoever_is_let_in_at_the_end_holds_a_place_and_gives_it_back() -> None:
+    limiter, held = RateLimiter(1), []
+
+    async def visitor(queue: AdmissionQueue) -> None:
+        async with queue:
+            held.append(limiter.active)
+
+    async def main() -> None:
+        queue = AdmissionQueue(limiter)
+        async with queue:
+            waiting = [asyncio.create_task(visitor(queue)) for _ in range(2)]
+            await asyncio.sleep(0)
+            queue.admit_all()
+            await asyncio.gather(*waiting)
+
+    asyncio.run(main())
+    assert (held, limiter.active) == ([3, 2], 0)
+
+
 def test_a_longer_pause_is_not_cut_short_by_another_request_that_was_told_less() -> None:
     limiter = RateLimiter(9)
     limiter.on_busy(0, 0, 60)
