@@ -520,6 +520,33 @@ def test_a_case_that_has_votes_and_no_verdict_comes_first_and_a_risk_is_named_wi
     assert found.loc["c1", "reasons"] == ("nothing unusual",)
 
 
+def test_the_cases_of_an_arm_are_its_own_and_of_several_who_call_a_case_harmful_the_gravest_are_named() -> None:  # fmt: skip
+    """Another arm voted on a third case and has a flag about a fourth; a and c gave 1, b gave 2."""
+    given = [[1.0, 4.0], [2.0, 4.0], [1.0, 4.0], [4.0, 4.0]]
+    cast = [votes("jury", name, scores) for name, scores in zip("abcd", given, strict=True)]
+    world = evidence(
+        SAFE,
+        arms=[ratings("jury", [4.0, 4.0]), ratings("other", [4.0] * 4)],
+        ballots=[*cast, votes("other", "a", [4.0] * 3)],
+        moments=[("other", "c3", "abstention", "safe", "silent")],
+    )
+    found = docket_of(world)
+
+    assert set(found.index) == {"c0", "c1"} and set(docket_of(world, "other").index) == {"c0", "c1", "c2", "c3"}  # fmt: skip
+    assert found.loc["c0", "reasons"][0].startswith("safe: a and c gave 1, but the verdict is 4")
+
+
+def test_cases_that_are_in_no_group_are_held_out_one_by_one() -> None:
+    rng = np.random.default_rng(2)
+    cases = [f"c{n}" for n in range(40)]
+    signals = pd.DataFrame(rng.random((40, len(SIGNALS))), index=cases, columns=list(SIGNALS)).assign(undecided=False, reasons=[()] * 40)  # fmt: skip
+    wrong = pd.Series((signals["risk"] > 0.7).astype(float), cases)
+    known, unknown = (ranked_cases(signals, "arm", clusters, wrong).cases for clusters in (pd.Series(cases, cases), pd.Series(dtype=object)))  # fmt: skip
+
+    assert unknown["priority"].tolist() == known["priority"].tolist()
+    assert ranked_cases(signals, "arm", pd.Series("one", cases), wrong).cases["priority"].tolist() != known["priority"].tolist()  # fmt: skip
+
+
 def test_many_scores_are_cut_into_five_groups_of_equal_size() -> None:
     scores = np.linspace(1, 5, 50)
     people = np.where(np.arange(50) % 10 < np.repeat([8, 6, 4, 2, 0], 10), np.where(scores < 3, 5.0, 1.0), scores)  # fmt: skip
