@@ -313,6 +313,10 @@ def test_examples_and_limits_are_named_in_short_and_limits_that_others_always_co
     assert kept("orchestrated", *plans) == plans[:3], (
         "four rounds of two stalls each are left for two new plans"
     )
+    odd: list[dict[str, int | None]] = [
+        {"max_rounds": 5, "max_stalls": 2, "max_replans": n} for n in (0, 1, 2)
+    ]
+    assert kept("orchestrated", *odd) == odd[:2], "three rounds are left for one"
     none: list[dict[str, int | None]] = [{"max_rounds": 6, "max_stalls": 0, "max_replans": n} for n in (0, 1)]
     assert kept("orchestrated", *none) == [{"max_rounds": 6, "max_stalls": 0}]
     assert kept("panel", {"max_rounds": 2}, {"max_rounds": 3, "max_stalls": 1}) == [{}]
