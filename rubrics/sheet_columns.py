@@ -283,7 +283,14 @@ def _first_key(
         if len(set(cells[c])) == len(set(given)) == len(set(zip(cells[c], given, strict=True))) < len(set(texts))
         and _tells_apart([" ".join(pair) for pair in zip(cells[c], systems, strict=True)], texts)
     ]  # fmt: skip
-    return next(iter([*(c for c in free if _names_texts(c, cells[c], texts, rated)), *shared]), None)
+    distinct = len(set(filter(None, texts)))
+    # The first column of keys, of which one may have been given twice by mistake.
+    nearly = [
+        c for c in free[:1]
+        if not rated and is_code(cells[c]) and all(re.search(r"[^\W\d].*\d", cell) for cell in cells[c])
+        and len(set(cells[c])) == len(cells[c]) - 1 == distinct - 1 > 8
+    ]  # fmt: skip
+    return next(iter([*(c for c in free if _names_texts(c, cells[c], texts, rated)), *shared, *nearly]), None)
 
 
 def _guess_rater(

@@ -177,7 +177,7 @@ def scale_bounds(column: str, cells: Iterable[str]) -> Bounds:
 
 
 def scales_of(columns: Mapping[str, Sequence[str]]) -> dict[str, Bounds]:
-    """The scale of each column of scores; one whose highest score nobody gave has that of another, where one holds its scores."""
+    """The scale of each column of scores; one whose highest score nobody gave has that of another, where one holds its scores; where one goes from 0 to 10, none goes from 1."""
     scales = {name: scale_bounds(name, cells) for name, cells in columns.items()}
     open_ends = {
         name: top for name, cells in columns.items() if (top := _open_end(name, cells, scales[name]))
@@ -191,6 +191,10 @@ def scales_of(columns: Mapping[str, Sequence[str]]) -> dict[str, Bounds]:
             if scale.low <= low and top <= scale.high <= _MOST_SCORE and not scale.any_number
         ]
         scales[name] = min(fitting, key=lambda scale: scale.high, default=scales[name])
+    from_nought = next((scale for scale in scales.values() if scale[:2] == (0, _MOST_SCORE)), None)
+    for name, scale in scales.items():
+        if from_nought and scale[:2] == (1, _MOST_SCORE) and noted_scale(name) is None:
+            scales[name] = from_nought
     return scales
 
 
