@@ -83,7 +83,7 @@ from venire.web.pages.texts import (
     mark_quotes,
     marked_texts,
 )
-from venire.web.pages.votes import Revisions, _decision, _speech, how, verdict_words
+from venire.web.pages.votes import Revisions, _decision, _speech, attribute_section, how, verdict_words
 from venire.web.pages.votes import _kinds as kinds_of
 from venire.web.people import Difference, KeptDifferences, People
 from venire.web.reports import ReportReader
@@ -1205,3 +1205,11 @@ def test_brief_texts_stand_above_what_was_said_of_them_and_long_ones_beside_it()
         )
 
     assert [room("z" * BRIEF), room("z" * (BRIEF + 1)), room(None)] == ["brief", "beside", "brief"]
+
+
+def test_an_attribute_stands_with_its_own_flags_alone() -> None:
+    verdict, asked = judged("mine", "ann", {"x": 4, "y": 2})
+    flags = [flag("hung", 2, "x"), flag("overruled", 3, "y")]
+    pages = [str(attribute_section(verdict, asked, Lanes(verdict, asked), name, flags)) for name in "xy"]
+
+    assert [(page.count("hung x"), page.count("overruled y")) for page in pages] == [(1, 0), (0, 1)]
