@@ -18,6 +18,7 @@ from run_files import write_run
 from venire import Store
 from venire.agents.cost import Receipt
 from venire.cli import app
+from venire.web.standalone import write_site
 
 EXAMPLE = ROOT / "examples" / "wrong-dose"
 
@@ -50,6 +51,10 @@ def test_every_message_and_reply_is_on_the_page_and_in_the_export(tmp_path: Path
     ended = CliRunner().invoke(app, ["export", str(run), "--to", "html"])
     shown = CliRunner().invoke(app, ["show", str(run), "VISIT-001"])
     bare = CliRunner().invoke(app, ["export", str(run), "--to", "html", "--no-prompts"])
+    pages = {}
+    for prompts in (True, False):
+        write_site(run, tmp_path / str(prompts), prompts=prompts)
+        pages[prompts] = "".join(file.read_text() for file in (tmp_path / str(prompts)).glob("*.html"))
 
     assert len(calls) == len(keys) == 7
     for written in (page, ended.stdout):
@@ -57,7 +62,8 @@ def test_every_message_and_reply_is_on_the_page_and_in_the_export(tmp_path: Path
         assert told.count('class="every-word"') == 7
         for call in calls.values():
             assert call.reply in told and all(text in told for _, text in call.messages)
-    assert 'class="every-word"' not in bare.stdout
+    assert pages[True].count('class="every-word"') == 7
+    assert 'class="every-word"' not in bare.stdout + pages[False]
     assert "left out of this page (--no-prompts)" in bare.stdout and "--no-prompts" not in page
     assert "judged by scripted/" in overview and "judged by scripted/" in shown.stdout
     assert "(high, low, middle, orchestrator) · prompts " in page
