@@ -241,7 +241,7 @@ def test_a_link_opens_its_own_desk_and_nothing_else(tmp_path: Path) -> None:
         "a form": post(Content_Type="application/x-www-form-urlencoded"),
         "another host": desk.ask(abel, Host="evil.example")[0],
         "no link": desk.ask("/")[0],
-        "a wrong link": desk.ask(f"/{abel[1:-2]}x/")[0],
+        "a wrong link": desk.ask(f"/{abel[1:-2]}{'y' if abel[-2] == 'x' else 'x'}/")[0],
         "a path": desk.ask(f"{abel}static/..%2f..%2fserver.py")[0],
         "dots": desk.ask(f"{abel}../../etc/passwd")[0],
         "another method": desk.ask(abel, method="DELETE")[0],
