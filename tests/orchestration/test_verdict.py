@@ -18,6 +18,7 @@ from venire.orchestration.acceptance import (
     refuse_other_jury,
     signals,
 )
+from venire.orchestration.counting.rule import Counted, Tally
 from venire.orchestration.transcript import AnyEntry, Checked, Controlled, Decided, Extracted, Said
 from venire.orchestration.verdict import Outcome, as_written, outcome_signals, tallies, verdict
 from venire.personas.options import AcceptanceRule, Limits
@@ -69,6 +70,18 @@ def test_a_value_comes_with_its_support_its_spread_and_who_dissents() -> None:
     assert found.support == pytest.approx(2 / 3)
     assert [(each.juror, each.value, each.reason) for each in found.dissent] == [("a", 2, "too short")]
     assert found.escalated is None and "escalated" not in found.model_dump()
+
+
+def test_a_rule_that_learns_has_the_case_itself_to_learn_from_unless_it_is_given_what_it_learned() -> None:
+    steps = [cast("a", {"accurate": 4}), cast("b", {"accurate": 4}), cast("c", {"accurate": 2})]
+    assert counted(steps, count="dawid-skene")["accurate"].value == 4
+
+    def lowest(tally: Tally) -> Counted:
+        return Counted(min(tally.cast.values()), "lowest")
+
+    transcript = transcript_of(steps).with_stop(Stop(reason="complete"))
+    found = verdict(transcript, RUBRIC, bench(), count="dawid-skene", learned=lowest)["accurate"]
+    assert (found.value, found.method) == (2, "lowest")
 
 
 @pytest.mark.parametrize(("tolerance", "supporters"), [(0, 2), (1, 3), (2, 3)])
