@@ -12,6 +12,7 @@ from openai_server import Answer, Fault, ProviderServer, Refusal
 
 from venire.agents.clients import litellm as client
 from venire.agents.clients.litellm import connect, strict
+from venire.agents.cost import Price
 from venire.agents.model import (
     AccessRefused,
     FormatRefused,
@@ -193,6 +194,25 @@ def test_a_known_model_has_a_price_and_an_unknown_one_has_none() -> None:
     assert known.usd is not None
     assert 0 < known.usd < 0.01
     assert unknown.usd is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "price"),
+    [
+        ({"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6, "cache_read_input_token_cost": 5e-7}, Price(prompt=2, completion=8, cached=0.5)),
+        ({"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6, "cache_read_input_token_cost": 0.0}, Price(prompt=2, completion=8, cached=0)),
+        ({"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6}, Price(prompt=2, completion=8)),
+        ({"input_cost_per_token": 0.0, "output_cost_per_token": 8e-6}, None),
+        ({"input_cost_per_token": 2e-6}, None),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_a_listed_price_is_of_a_million_tokens_cached_ones_too(
+    monkeypatch: pytest.MonkeyPatch, entry: dict[str, float], price: Price | None
+) -> None:
+    monkeypatch.setattr(client, "_map_entry", lambda *_: entry)
+    monkeypatch.setattr(client.LiteLLMClient, "_open", 0)
+    assert client.LiteLLMClient(None, None).list_price("openai/x") == price
 
 
 def test_a_refusal_is_a_refusal() -> None:
