@@ -401,7 +401,10 @@ def unread_scores(columns: SheetColumns, rows: Sequence[Mapping[str, str]]) -> t
             of_rater or any(row.get(c) in filled for c in behind if c != column for row in rows)
         )
         scores = [score for cell in filled if (score := score_of(cell)) is not None]
-        is_half_scored = len(set(scores)) > 1 and len(scores) < len(filled) < 2 * len(scores) and not COUNTED.search(name)  # fmt: skip
+        # Numbers of any size beside each other count something; scores have words, ranges or marks among them.
+        is_half_scored = len(set(scores)) > 1 and len(filled) < 2 * len(scores) and not (
+            COUNTED.search(name) or all(map(_NUMBER.fullmatch, filled))
+        )  # fmt: skip
         return (
             bool(QUALITY.search(name)) or name.isdigit() or is_graded(cells) or column in of_people
             or (is_behind and (is_marked or is_label or ((is_slider or is_half_scored) and not is_yes_no(cells))))

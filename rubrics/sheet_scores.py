@@ -191,9 +191,11 @@ def scales_of(columns: Mapping[str, Sequence[str]]) -> dict[str, Bounds]:
             if scale.low <= low and top <= scale.high <= _MOST_SCORE and not scale.any_number
         ]
         scales[name] = min(fitting, key=lambda scale: scale.high, default=scales[name])
-    from_nought = next((scale for scale in scales.values() if scale[:2] == (0, _MOST_SCORE)), None)
+    from_nought = next(
+        (scale for scale in scales.values() if (scale.low, scale.high) == (0, _MOST_SCORE)), None
+    )
     for name, scale in scales.items():
-        if from_nought and scale[:2] == (1, _MOST_SCORE) and noted_scale(name) is None:
+        if from_nought and (scale.low, scale.high) == (1, _MOST_SCORE) and noted_scale(name) is None:
             scales[name] = from_nought
     return scales
 

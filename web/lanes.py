@@ -143,7 +143,7 @@ class Lanes:
             "height": lanes * _LANE + 4,
             "rx": 18,
         }
-        told = f"All gave {score_words(agreement.value, pair=self._rubric.compares)} on their first ballot: {agreement.test}"
+        told = f"All gave {score_words(agreement.value, pair=self._rubric.compares)} in their first vote: {agreement.test}"
         return [element("rect", band, element("title", None, told))]
 
     def _sight_lines(self, attribute: str, places: Mapping[str, Place]) -> list[Html]:

@@ -78,7 +78,7 @@ def test_a_reader_gets_from_the_overview_to_the_moment_in_one_click(
 
     section = page.locator("#a-organized")
     assert section.is_visible()
-    assert "all 3 jurors gave 5 on their first ballot; single gave 3" in section.inner_text()
+    assert "all 3 jurors gave 5 in their first vote; single gave 3" in section.inner_text()
     assert section.locator(".at-once").count() == 1
 
 

@@ -42,7 +42,7 @@ def test_the_overview_says_where_to_look_first(served: InspectorServer) -> None:
 
     looks = text.partition("Look here first")[2]
     assert looks.index("premature") < looks.index("fabricated") < looks.index("persuaded")
-    assert "all 3 jurors gave 5 on their first ballot; single gave 3" in looks
+    assert "all 3 jurors gave 5 in their first vote; single gave 3" in looks
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def contradictions(
             agreement.jurors,
             agreement.entries,
             1,
-            f"{agreed_at_once(agreement)}; {other} gave {value_words(found[agreement.attribute], pair=agreement.pair)}",
+            f"{first_agreement_words(agreement)}; {other} gave {value_words(found[agreement.attribute], pair=agreement.pair)}",
         )
         for agreement in agreements
         if agreement.test != "overturned"
@@ -318,14 +318,14 @@ def _agreement_text(agreement: InstantAgreement) -> str:
         if agreement.misquoted
         else ""
     )
-    return f"{agreed_at_once(agreement)}; {tested}; {rests}{wrong}"
+    return f"{first_agreement_words(agreement)}; {tested}; {rests}{wrong}"
 
 
-def agreed_at_once(agreement: InstantAgreement) -> str:
-    """Who gave which score on their first ballot."""
+def first_agreement_words(agreement: InstantAgreement) -> str:
+    """Who gave which score in their first vote on the attribute."""
     number = len(agreement.jurors)
     everyone = "both" if number == 2 else f"all {number}"
-    return f"{everyone} jurors gave {value_words(agreement.value, pair=agreement.pair)} on their first ballot"
+    return f"{everyone} jurors gave {value_words(agreement.value, pair=agreement.pair)} in their first vote"
 
 
 def _unsupported_evidence(verdict: Verdict) -> Iterator[Flag]:

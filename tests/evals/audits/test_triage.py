@@ -72,8 +72,7 @@ def test_each_planted_moment_is_a_reason_and_a_calm_case_comes_last(run: Path) -
     assert "accurate: votes from 2 to 4" in why["overruled"]
     assert "accurate: 2, near the bad end of its scale (1)" in why["overruled"]
     assert (
-        "all 3 jurors gave 5 on their first ballot" in why["premature"]
-        and "single gave 3" in why["premature"]
+        "all 3 jurors gave 5 in their first vote" in why["premature"] and "single gave 3" in why["premature"]
     )
     assert why["calm"] == "nothing unusual"
     assert cases.loc["overruled", "overruled"] == 1 and cases.loc["fabricated", "unsupported"] == 1

@@ -216,7 +216,7 @@ def test_another_arm_contradicts_what_was_agreed_at_once(tmp_path: Path) -> None
     told = flags_across_arms(found["stances"], RUBRIC, [found["single"]])
 
     assert [flag.kind for flag in told] == ["contradicted", "premature-consensus"]
-    assert told[0].text == "all 3 jurors gave 5 on their first ballot; single gave 3"
+    assert told[0].text == "all 3 jurors gave 5 in their first vote; single gave 3"
     assert flags_across_arms(found["single"], RUBRIC, [found["stances"]]) == ()
 
 
@@ -225,7 +225,7 @@ def test_two_jurors_are_both_and_another_arms_mean_has_two_decimals() -> None:
 
     (told,) = contradictions([agreed], "mean", {"accurate": 5 / 3})
 
-    assert told.text == "both jurors gave 5 on their first ballot; mean gave 1.67"
+    assert told.text == "both jurors gave 5 in their first vote; mean gave 1.67"
 
 
 def test_a_census_adds_up_over_the_run(tmp_path: Path) -> None:

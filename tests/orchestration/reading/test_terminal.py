@@ -34,8 +34,8 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m \u202egnp.exe\u2066 [bold r
 @pytest.mark.parametrize(
     ("case", "told"),
     [
-        ("premature", "! premature-consensus organized: all 3 jurors gave 5 on their first ballot"),
-        ("premature", "! contradicted organized: all 3 jurors gave 5 on their first ballot; single gave 3"),
+        ("premature", "! premature-consensus organized: all 3 jurors gave 5 in their first vote"),
+        ("premature", "! contradicted organized: all 3 jurors gave 5 in their first vote; single gave 3"),
         (
             "persuaded",
             "! moved-towards accurate: high moved towards low after reading it: 5 to 2, with new evidence",
